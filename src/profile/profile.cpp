@@ -59,6 +59,12 @@ double Profile::port_bytes_per_s() const {
   return least;
 }
 
+std::int64_t Profile::guessed_credit_bytes(double link_bits_per_s) {
+  constexpr std::int64_t usual_port_bytes = 65536;
+  constexpr double busy_round_trip_s = 100e-6;
+  return usual_port_bytes + static_cast<std::int64_t>(link_bits_per_s / 8 * busy_round_trip_s);
+}
+
 Profile Profile::guess(int nodes, int ranks_per_node, double link_bits_per_s) {
   const double rate = link_bits_per_s / 8 * ethernet::payload_bytes / ethernet::full_frame_bytes;
   Profile profile;
@@ -74,7 +80,7 @@ Profile Profile::guess(int nodes, int ranks_per_node, double link_bits_per_s) {
                                   Curve::line(10e-6, rate), 65536});
   profile.topology.switches.push_back({"switch"});
   profile.topology.nodes.assign(static_cast<std::size_t>(nodes), {"", 0, rate});
-  profile.contention.credit_bytes = 65536;
+  profile.contention.credit_bytes = guessed_credit_bytes(link_bits_per_s);
   return profile;
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <span>
 
 #include "antiphon/error.hpp"
 
@@ -17,11 +18,11 @@ namespace {
 constexpr int most_ranks = 64;
 /// With fewer nodes than this among those ranks, an extrapolation says nothing of the network.
 constexpr int least_nodes = 4;
-/// What all candidates together may take, in pieces of messages: about 5 ms, four times that for many ranks, and more
-/// where the call itself takes longer than that.
+/// What all candidates together may take, in pieces of messages: about 5 ms, four times that for many ranks, and up to
+/// that much where it is a quarter of the time of one call.
 constexpr std::int64_t pieces_for_few_ranks = 8192;
 constexpr std::int64_t pieces_for_many_ranks = 4 * pieces_for_few_ranks;
-constexpr double pieces_per_s = 2e4;
+constexpr double pieces_per_s = 4e5;
 constexpr std::int64_t most_rate_updates = 1 << 14;
 /// Another of ours replaces the table's where it is predicted to be faster by this factor.
 constexpr double clearly_faster = 1.2;
@@ -36,7 +37,9 @@ constexpr double worth_leaving = 2.0;
 constexpr std::int64_t least_guessed_bytes = 512;
 /// A guess knows little of what a message within a node costs where ranks share cores; shorter messages hang on it.
 constexpr std::int64_t least_guessed_nested_bytes = 65536;
-constexpr std::array<std::int64_t, 5> piece_sizes{2048, 4096, 8192, 16384, 65536};
+constexpr std::array<std::int64_t, 4> piece_sizes{2048, 4096, 8192, 16384};
+constexpr std::array<std::int64_t, 3> longer_pieces{65536, 131072, 262144};
+constexpr std::array<std::int64_t, 3> pieces_ahead{1, 2, 4};
 
 /// Returns the limits for the favourite, which is predicted to the end: others are held against it.
 PredictionLimits for_favourite() {
@@ -99,11 +102,16 @@ class BestOfOurs {
     call_.node_sizes = cluster.node_sizes();
     if (favourite.algorithm == nullptr) return;
     try_out(favourite, for_favourite());
+    pieces_ = 0;
     favourite_s_ = best_s_;
     least_s_ = look_at(call_, favourite, cluster).least_s;
-    try_out({favourite.algorithm, resolve_parameters(*favourite.algorithm, {}), {}});
+    const Choice with_defaults{favourite.algorithm, resolve_parameters(*favourite.algorithm, {}), {}};
+    if (may_win(look_at(call_, with_defaults, cluster))) try_out(with_defaults);
     same_algorithm_ = best_;
     same_algorithm_s_ = best_s_;
+    // These two were evaluated in any case; those with longer pieces take less to evaluate.
+    pieces_ = 0;
+    try_out_others(Role::piece, longer_pieces);
   }
 
   void try_all() {
@@ -130,36 +138,49 @@ class BestOfOurs {
     }
   }
 
-  /// Tries pieces of other sizes.
+  /// Tries pieces of other sizes, and then with another number of them under way.
   void refine() {
-    const Choice found = best_;
-    if (found.algorithm == nullptr || !may_win(look_at(call_, found, cluster_))) return;
-    for (std::size_t i = 0; i < found.parameters.size(); ++i) {
-      if (found.algorithm->parameters[i].role != Role::piece) continue;
-      for (const std::int64_t size : piece_sizes) {
-        if (size == found.parameters[i].value || size > call_.bytes) continue;
-        Choice other = found;
-        other.parameters[i].value = size;
-        if (within_credit(*other.algorithm, other.parameters, call_, cluster_)) try_out(other);
-      }
-    }
+    try_out_others(Role::piece, piece_sizes);
+    try_out_others(Role::piece, longer_pieces);
+    try_out_others(Role::ahead, pieces_ahead);
   }
 
   /// Returns less than what any algorithm needs, the library's too.
   [[nodiscard]] double least_s() const { return least_s_; }
 
+  void prefer_best(ModelAnswer& answer) const {
+    answer.own = best_;
+    answer.own_s = best_s_;
+  }
+
+  /// Returns the best, or what is about as fast and nearer to the favourite.
   [[nodiscard]] std::optional<ModelAnswer> answer() const {
     if (best_.algorithm == nullptr) return std::nullopt;
     ModelAnswer answer;
-    answer.own = best_;
-    answer.own_s = best_s_;
+    prefer_best(answer);
     // Nothing is changed without a clear gain, and first the parameters, then the algorithm.
-    if (same_algorithm_s_ <= best_s_ * clearly_faster) answer.own = same_algorithm_, answer.own_s = same_algorithm_s_;
+    if (best_.algorithm != same_algorithm_.algorithm && same_algorithm_s_ <= best_s_ * clearly_faster)
+      answer.own = same_algorithm_, answer.own_s = same_algorithm_s_;
     if (favourite_s_ <= answer.own_s * clearly_faster) answer.own = favourite_, answer.own_s = favourite_s_;
     return answer;
   }
 
  private:
+  void try_out_others(Role role, std::span<const std::int64_t> values) {
+    const Choice found = best_;
+    if (found.algorithm == nullptr) return;
+    for (std::size_t i = 0; i < found.parameters.size(); ++i) {
+      if (found.algorithm->parameters[i].role != role) continue;
+      for (const std::int64_t value : values) {
+        if (value == found.parameters[i].value || (role == Role::piece && value > call_.bytes)) continue;
+        Choice other = found;
+        other.parameters[i].value = value;
+        if (!within_credit(*other.algorithm, other.parameters, call_, cluster_)) continue;
+        if (may_win(look_at(call_, other, cluster_))) try_out(other);
+      }
+    }
+  }
+
   /// Tells whether this may be clearly faster than what is known, and can be evaluated in the time that is left.
   [[nodiscard]] bool may_win(const FirstLook& look) const {
     return look.least_s * clearly_faster < best_s_ && pieces_ + look.pieces <= most_pieces();
@@ -215,8 +236,8 @@ std::optional<ModelAnswer> ask_model(const Question& question, const Cluster& cl
   const bool takes_from_library = of_table.algorithm == nullptr;
   const bool nests = !takes_from_library && of_table.algorithm->levels;
   if (nests && guessed && question.bytes < least_guessed_nested_bytes) return std::nullopt;
-  if (takes_from_library && (library == nullptr || (guessed && question.bytes < least_guessed_bytes)))
-    return std::nullopt;
+  if (guessed && question.bytes < least_guessed_bytes) return std::nullopt;
+  if (takes_from_library && library == nullptr) return std::nullopt;
   const PredictedCall call{question.collective, question.bytes, 0, question.element_bytes, question.commutative};
   BestOfOurs ours(call, cluster, favourite);
   ours.try_all();
@@ -229,6 +250,8 @@ std::optional<ModelAnswer> ask_model(const Question& question, const Cluster& cl
   if (library == nullptr || (!takes_from_library && answer->own_s < ours.least_s() * worth_leaving)) return answer;
   const double enough_s = std::max(answer->own_s * answer->enough, answer->own_s + least_guessed_gain_s);
   answer->library_s = library->predict_seconds(call, cluster, quick_prediction(enough_s));
+  // Where the library's is faster than ours, only the best of ours will do; a guess is not sure enough of that.
+  if (!guessed && answer->library_s < answer->own_s) ours.prefer_best(*answer);
   return answer;
 }
 

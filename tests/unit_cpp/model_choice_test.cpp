@@ -134,6 +134,20 @@ TEST_CASE("model choice: a nested schedule's way among nodes is chosen, too") {
   CHECK(answer->own.parameters.front().value != by_default);
 }
 
+TEST_CASE("model choice: pieces grow where hosts bind before the wire") {
+  for (const std::int64_t bytes : {262144, 1048576, 4194304}) {
+    Asked a = ask_of(Collective::alltoall, bytes, 12, 1, 10e9);
+    const auto answer = answer_to(a);
+    REQUIRE(answer);
+    const Choice chosen = choose_between(a.of_table(), *answer);
+    REQUIRE(chosen.algorithm != nullptr);
+    for (std::size_t i = 0; i < chosen.parameters.size(); ++i) {
+      if (chosen.algorithm->parameters[i].role == Role::piece) CHECK(chosen.parameters[i].value >= 65536);
+    }
+    if (answer->library_s) CHECK(answer->own_s < 1.25 * *answer->library_s);
+  }
+}
+
 TEST_CASE("library algorithms: parts of calls") {
   const Profile profile = Profile::guess(16, 4, 1e8);
   const Cluster one_each = Cluster::blocked(profile, 16, 1), four_each = Cluster::blocked(profile, 64, 4);
