@@ -144,6 +144,7 @@ Settings read_checked(const Stored* profile = nullptr) {
   s.force = variable("ANTIPHON_FORCE");
   s.summary = variable("ANTIPHON_SUMMARY");
   if (s.summary == "0") s.summary.clear();
+  s.metrics = variable("ANTIPHON_METRICS");
   s.reorder = integer_variable("ANTIPHON_REORDER", 0) != 0;
   s.nodes = variable("ANTIPHON_NODES");
   const std::string placement = variable("ANTIPHON_PLACEMENT");
@@ -213,6 +214,7 @@ void each_setting(auto& settings, auto visit) {
   visit("verbose", settings.verbose);
   visit("force", settings.force);
   visit("summary", settings.summary);
+  visit("metrics", settings.metrics);
   visit("profile", settings.profile);
   visit("profile_path", settings.profile_path);
   visit("profile_source", settings.profile_source);
