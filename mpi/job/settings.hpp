@@ -23,8 +23,6 @@ struct Settings {
   std::string summary;
   /// ANTIPHON_METRICS names the file that gets the same figures for monitoring systems; empty means none.
   std::string metrics;
-  /// Tells whether the run's calls are counted.
-  [[nodiscard]] bool counts_calls() const { return !summary.empty() || !metrics.empty(); }
   /// This is the part that choices need of the file that ANTIPHON_PROFILE names, or that the store has.
   std::string profile;
   /// This is that file; empty without one.

@@ -111,7 +111,7 @@ void put_metrics(const Json& document, const std::vector<Collected>& parts) {
 
 }  // namespace
 
-bool enabled() { return world.settings.counts_calls(); }
+bool enabled() { return !world.settings.summary.empty() || !world.settings.metrics.empty(); }
 
 void start() {
   if (!enabled()) return;
