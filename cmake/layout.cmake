@@ -21,11 +21,12 @@ set(antiphon_share ${CMAKE_INSTALL_DATADIR})
 set(antiphon_parts_in_prefix ${antiphon_parts})
 
 set(package ${ANTIPHON_PYTHON_DIR}/antiphon)
-install(DIRECTORY python/antiphon/ DESTINATION ${package} PATTERN __pycache__ EXCLUDE PATTERN "python/antiphon/lib" EXCLUDE
-        PATTERN "python/antiphon/include" EXCLUDE PATTERN "python/antiphon/share" EXCLUDE)
+install(DIRECTORY python/antiphon/ DESTINATION ${package} PATTERN __pycache__ EXCLUDE
+        REGEX "python/antiphon/(lib|include|share)$" EXCLUDE)
 install(DIRECTORY lab/clusters/ DESTINATION ${package}/lab/clusters)
 install(DIRECTORY share/ DESTINATION ${antiphon_share})
 file(RELATIVE_PATH to_parts /${package} /${antiphon_parts})
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/layout)
 file(CREATE_LINK ${to_parts} ${PROJECT_BINARY_DIR}/layout/lib SYMBOLIC)
 install(FILES ${PROJECT_BINARY_DIR}/layout/lib DESTINATION ${package})
 file(WRITE ${PROJECT_BINARY_DIR}/layout/antiphon "#!/usr/bin/python3\nimport sys\n\nfrom antiphon.cli import main\n\nsys.exit(main())\n")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import sys
 from collections.abc import Callable, Sequence
@@ -23,6 +24,7 @@ AT_ONCE, ONE_TIMEOUT_S = 16, 30
 #: What a node says where the agent cannot start.
 NO_PYTHON, NO_PACKAGE = "antiphon-node-without-python", "antiphon-node-without-antiphon"
 SCRIPT = f"""
+if [ -n "$5" ]; then LD_LIBRARY_PATH=$5; export LD_LIBRARY_PATH; else unset LD_LIBRARY_PATH; fi
 [ -x "$1" ] || {{ echo "{NO_PYTHON} $(uname -n)"; exit 0; }}
 "$1" -c "$2" "$3" "$4" 2>/dev/null || echo "{NO_PACKAGE} $(uname -n)"
 """
@@ -108,6 +110,9 @@ def _one_a_node(testbed: Testbed, hosts: Sequence[str]) -> Testbed:
 
 def _ask(testbed: Testbed, mpi: Mpi, n: int, request: str, found: Survey, timeout_s: float) -> Exit:
     argv = ["/bin/sh", "-c", SCRIPT, "antiphon", sys.executable, START, _package_parent(), request]
+    argv.append(
+        os.environ.get("LD_LIBRARY_PATH", "")
+    )  # The MPI library's own directory may displace Python's libraries.
     return testbed.run(mpi, n, argv, preload=False, env={}, on_line=found.take, timeout_s=timeout_s)
 
 
