@@ -93,7 +93,7 @@ def theirs(python: Path) -> Iterator[tuple[str, str]]:
                 "--quiet",
                 "--no-deps",
                 "--no-binary",
-                ":all:",
+                name,
                 "-d",
                 folder,
                 name,

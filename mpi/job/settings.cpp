@@ -136,15 +136,20 @@ std::string compress_mode(const Measured& measured) {
   return mode == "1" ? "on" : mode == "0" ? "off" : mode;
 }
 
+/// Reads where the run's figures go.
+void read_figures(Settings& s) {
+  s.summary = variable("ANTIPHON_SUMMARY");
+  if (s.summary == "0") s.summary.clear();
+  s.metrics = variable("ANTIPHON_METRICS");
+}
+
 /// Reads an environment in which every setting makes sense. `profile` is null, or the store's.
 Settings read_checked(const Stored* profile = nullptr) {
   Settings s;
   s.environment = own_settings();
   s.verbose = static_cast<int>(integer_variable("ANTIPHON_VERBOSE", 0));
   s.force = variable("ANTIPHON_FORCE");
-  s.summary = variable("ANTIPHON_SUMMARY");
-  if (s.summary == "0") s.summary.clear();
-  s.metrics = variable("ANTIPHON_METRICS");
+  read_figures(s);
   s.reorder = integer_variable("ANTIPHON_REORDER", 0) != 0;
   s.nodes = variable("ANTIPHON_NODES");
   const std::string placement = variable("ANTIPHON_PLACEMENT");
