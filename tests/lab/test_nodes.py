@@ -52,7 +52,7 @@ def on_first(nodes: Lab, mpi: Mpi, tmp_path: Path) -> Callable[..., Answer]:
         else:
             env |= {"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp"}
         argv = [sys.executable, "-m", "antiphon", words[0], "--json", "--hostfile", str(hostfile)]
-        argv += ["--launcher-args", how, "--link-rate", "100mbit", *words[1:]]
+        argv += ["--launcher-args", how, "--link-rate", "100mbit", "--mpi", str(mpi.libmpi), *words[1:]]
         done = nodes.execute(1, argv, env=env, cwd=str(tmp_path), timeout_s=150)
         assert done.stdout.startswith("{"), done.stderr
         return done.exit_code, json.loads(done.stdout)
@@ -68,7 +68,7 @@ def test_all_nodes_are_looked_at(on_first: Callable[..., Answer], nodes: Lab, mp
     """GIVEN a program and healthy nodes THEN each is named, they hear each other, and calls would be accelerated."""
     program = launch.lib_dir() / f"antiphon-demo-fft3d-{mpi.abi}"
     nodes.execute(2, ["ip", "link", "set", "eth0", "mtu", "1400"], timeout_s=20).check()
-    code, found = on_first("doctor", "--mpi", str(mpi.libmpi), str(program))
+    code, found = on_first("doctor", str(program))
     assert code == 0 and found["ok"] and found["accelerated"], found
     assert sorted(found["nodes"]) == nodes.spec.node_names()
     assert all(node["program"]["digest"] for node in found["nodes"].values())
@@ -103,7 +103,7 @@ def test_nodes_that_do_not_hear_each_other(on_first: Callable[..., Answer], node
 
 def test_results_and_gain(on_first: Callable[..., Answer], mpi: Mpi) -> None:
     """GIVEN healthy nodes THEN every result is the same, and the gain of each measured call is told."""
-    code, found = on_first("selftest", "--mpi", str(mpi.libmpi), "--budget", "5")
+    code, found = on_first("selftest", "--budget", "5")
     assert code == 0 and found["ok"] and found["results"]["same"] and found["results"]["differences"] == 0
     assert found["results"]["comparisons"] > 1000 and found["results"]["checks"]["alltoallv"] > 0
     assert found["ranks"] == NODES and len(found["gain"]["calls"]) == 8 and not found["gain"]["wrong"]
