@@ -8,7 +8,7 @@ JOBS ?= $(shell nproc)
 # Ranks wait for one another for much of a test's time.
 TEST_JOBS ?= $(shell expr $(JOBS) + 1)
 
-.PHONY: help setup demo algorithm object clang test test-cpp test-python sanitize sanitize-asan sanitize-tsan sanitize-mpi conformance fuzz fuzz-python verify-models bench docs docs-site lint format tidy clean
+.PHONY: help setup demo algorithm object clang test test-cpp test-python sanitize sanitize-asan sanitize-tsan sanitize-mpi conformance fuzz fuzz-python verify-models bench docs docs-site packages lint format tidy clean
 
 help: ## Show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -72,7 +72,7 @@ sanitize-mpi: setup ## The preload object under address and undefined-behaviour 
 	@cmake -S . -B build/asan-mpi -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=-O1 -DANTIPHON_BUILD_TESTS=OFF \
 	  -DANTIPHON_SANITIZE=address,undefined -DANTIPHON_MPI_WHEELS=$(CURDIR)/.venv/mpi >/dev/null
 	@cmake --build build/asan-mpi -j $(JOBS) --target antiphon-mpich
-	@.venv/mpi/mpich/bin/mpicc -O1 -o build/asan-mpi/check tests/mpi/check/*.c -lpthread -lm
+	@.venv/mpi/mpich/bin/mpicc -O1 -o build/asan-mpi/check bench/check/*.c -lpthread -lm
 	@for ranks in 2 5; do LD_LIBRARY_PATH=.venv/mpi/mpich/lib ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0 \
 	  .venv/mpi/mpich/bin/mpiexec -n $$ranks -genv ANTIPHON_FORCE '*:on' -genv LD_PRELOAD \
 	  "$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libubsan.so) $(CURDIR)/build/asan-mpi/mpi/libantiphon-mpich.so" \
@@ -112,6 +112,9 @@ docs: setup ## Generate the reference pages that are made from code
 
 docs-site: ## The documentation as a site that needs no network to read, in build/site
 	@$(PYTHON3) scripts/docs_site.py
+
+packages: setup ## Packages in dist/: source package and wheel (ARGS="sdist wheel aarch64 deb rpm --mpi-headers DIR")
+	@$(PYTHON3) scripts/packages.py $(ARGS)
 
 lint: ## Check formatting, types, sizes and the order of layers
 	@$(PYTHON3) scripts/lint.py

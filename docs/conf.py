@@ -31,14 +31,15 @@ html_theme_options = {"navigation_with_keys": True}
 
 
 def _offer_files(app: Sphinx, name: str, source: list[str]) -> None:
-    """Makes links to pages outside docs/ downloads: they are no pages of the site."""
+    """Makes links to files outside docs/ downloads: they are no pages of the site."""
     folder = Path(app.srcdir, name).parent
 
     def link(found: re.Match[str]) -> str:
-        outside = not (folder / found[2]).resolve().is_relative_to(app.srcdir)
+        file = (folder / found[2]).resolve()
+        outside = file.is_file() and not file.is_relative_to(app.srcdir)
         return f"{{download}}`{found[1]} <{found[2]}>`" if outside else found[0]
 
-    source[0] = re.sub(r"\[([^\]]+)\]\(([^)#:\s]+\.md)(?:#[^)]*)?\)", link, source[0])
+    source[0] = re.sub(r"\[([^\]]+)\]\(([^)#:\s]+)(?:#[^)]*)?\)", link, source[0])
 
 
 def setup(app: Sphinx) -> None:

@@ -11,8 +11,9 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-import venv
 from pathlib import Path
+
+import tool_environment
 
 ROOT = Path(__file__).resolve().parent.parent
 TOOLS = ROOT / ".venv" / "docs"
@@ -22,27 +23,6 @@ MOST_BYTES = 1_000_000
 LOADS = re.compile(
     r"<(?:script|img|iframe)\b[^>]*\bsrc=\"(?:https?:)?//|<link\b[^>]*rel=\"stylesheet\"[^>]*href=\"https?://"
 )
-
-
-def requirements() -> list[str]:
-    """Returns the pinned tools of pyproject.toml's `docs` extra."""
-    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    found = re.search(r"^docs = \[(.*?)\]$", text, re.MULTILINE | re.DOTALL)
-    if found is None:
-        sys.exit("error: pyproject.toml has no `docs` extra")
-    return re.findall(r'"([^"]+)"', found.group(1))
-
-
-def install_tools() -> None:
-    """Makes .venv/docs, once for each list of requirements."""
-    wanted = "\n".join(requirements())
-    stamp = TOOLS / "requirements"
-    if stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted:
-        return
-    print("==> tools for the site from PyPI", file=sys.stderr, flush=True)
-    venv.create(TOOLS, with_pip=True, clear=True)
-    subprocess.run([TOOLS / "bin" / "python", "-m", "pip", "install", "--quiet", *requirements()], check=True)
-    stamp.write_text(wanted, encoding="utf-8")
 
 
 def complaints() -> list[str]:
@@ -59,7 +39,7 @@ def complaints() -> list[str]:
 
 def main() -> int:
     """Builds and checks."""
-    install_tools()
+    tool_environment.install("docs")
     command = [TOOLS / "bin" / "sphinx-build", "-q", "-W", "--keep-going", "-b", "html", ROOT / "docs", SITE]
     if subprocess.run(command, check=False).returncode != 0:
         print("error: a page has an error, see above\nhint: links are relative to the page", file=sys.stderr)

@@ -14,10 +14,11 @@ import os
 import re
 import subprocess
 import sys
-import venv
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+import tool_environment
 
 ROOT = Path(__file__).resolve().parent.parent
 TOOLS = ROOT / ".venv" / "lint"
@@ -27,27 +28,6 @@ PYTHON_TREES = ("python", "scripts", "tests", "bench", "mpi")
 NOT_TIDIED = re.compile(r"/kernels/(avx2|avx512)\.cpp$")
 #: clang-tidy finds unused aliases only in the file it is called for, so a file that has one is read alone as well.
 NAMESPACE_ALIAS = re.compile(r"^\s*namespace \w+ = ", re.MULTILINE)
-
-
-def requirements() -> list[str]:
-    """Returns the pinned tools of pyproject.toml's `lint` extra."""
-    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    found = re.search(r"^lint = \[(.*?)\]$", text, re.MULTILINE | re.DOTALL)
-    if found is None:
-        sys.exit("error: pyproject.toml has no `lint` extra")
-    return re.findall(r'"([^"]+)"', found.group(1))
-
-
-def install_tools() -> None:
-    """Makes .venv/lint, once for each list of requirements."""
-    wanted = "\n".join(requirements())
-    stamp = TOOLS / "requirements"
-    if stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted:
-        return
-    print("==> lint tools from PyPI", file=sys.stderr, flush=True)
-    venv.create(TOOLS, with_pip=True, clear=True)
-    subprocess.run([TOOLS / "bin" / "python", "-m", "pip", "install", "--quiet", *requirements()], check=True)
-    stamp.write_text(wanted, encoding="utf-8")
 
 
 def sources(*patterns: str) -> list[str]:
@@ -140,7 +120,7 @@ def main() -> int:
     parser.add_argument("--only", metavar="CHECK", help="run one check: " + ", ".join(checks()))
     parser.add_argument("files", nargs="*", metavar="FILES")
     args = parser.parse_args()
-    install_tools()
+    tool_environment.install("lint")
     if args.fix:
         return rewrite()
     if args.tidy:

@@ -136,14 +136,20 @@ std::string compress_mode(const Measured& measured) {
   return mode == "1" ? "on" : mode == "0" ? "off" : mode;
 }
 
+/// Reads where the run's figures go.
+void read_figures(Settings& s) {
+  s.summary = variable("ANTIPHON_SUMMARY");
+  if (s.summary == "0") s.summary.clear();
+  s.metrics = variable("ANTIPHON_METRICS");
+}
+
 /// Reads an environment in which every setting makes sense. `profile` is null, or the store's.
 Settings read_checked(const Stored* profile = nullptr) {
   Settings s;
   s.environment = own_settings();
   s.verbose = static_cast<int>(integer_variable("ANTIPHON_VERBOSE", 0));
   s.force = variable("ANTIPHON_FORCE");
-  s.summary = variable("ANTIPHON_SUMMARY");
-  if (s.summary == "0") s.summary.clear();
+  read_figures(s);
   s.reorder = integer_variable("ANTIPHON_REORDER", 0) != 0;
   s.nodes = variable("ANTIPHON_NODES");
   const std::string placement = variable("ANTIPHON_PLACEMENT");
@@ -213,6 +219,7 @@ void each_setting(auto& settings, auto visit) {
   visit("verbose", settings.verbose);
   visit("force", settings.force);
   visit("summary", settings.summary);
+  visit("metrics", settings.metrics);
   visit("profile", settings.profile);
   visit("profile_path", settings.profile_path);
   visit("profile_source", settings.profile_source);

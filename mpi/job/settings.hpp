@@ -21,6 +21,8 @@ struct Settings {
   /// ANTIPHON_SUMMARY says where the summary goes: "1" means standard error, another text is a file (.json: JSON), and
   /// empty means no summary.
   std::string summary;
+  /// ANTIPHON_METRICS names the file that gets the same figures for monitoring systems; empty means none.
+  std::string metrics;
   /// This is the part that choices need of the file that ANTIPHON_PROFILE names, or that the store has.
   std::string profile;
   /// This is that file; empty without one.

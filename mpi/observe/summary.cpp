@@ -12,6 +12,7 @@
 #include "job/clock.hpp"
 #include "job/world.hpp"
 #include "observe/clocks.hpp"
+#include "observe/metrics.hpp"
 #include "observe/run_facts.hpp"
 #include "observe/summary_rows.hpp"
 #include "observe/summary_text.hpp"
@@ -76,27 +77,41 @@ void print_all(std::FILE* out, const Json& document, const std::vector<Collected
   print(out, document);
   for (const Collected& part : parts) part.section.print(out, part.data);
 }
-/// Writes to the place that the settings name, on rank 0.
-void put(const Json& document, const std::vector<Collected>& parts) {
+
+Json with_parts(const Json& document, const std::vector<Collected>& parts) {
+  Json all = document;
+  for (const Collected& part : parts) {
+    if (!part.data.is_null()) all[part.section.key] = part.data;
+  }
+  return all;
+}
+
+void write_text(OutputFile& file, const std::string& text) { file.write(text.data(), text.size()); }
+
+/// Writes the summary to the place that the settings name, on rank 0.
+void put_summary(const Json& document, const std::vector<Collected>& parts) {
   const std::string& where = world.settings.summary;
   if (where == "1") return print_all(stderr, document, parts);
   OutputFile file(where);
   if (where.ends_with(".json")) {
-    Json all = document;
-    for (const Collected& part : parts) {
-      if (!part.data.is_null()) all[part.section.key] = part.data;
-    }
-    const std::string text = all.sorted().dump(2) + '\n';
-    file.write(text.data(), text.size());
+    write_text(file, with_parts(document, parts).sorted().dump(2) + '\n');
   } else if (file.stream() != nullptr) {
     print_all(file.stream(), document, parts);
   }
   finish_output(file, "summary", where);
 }
 
+/// The same for the metrics.
+void put_metrics(const Json& document, const std::vector<Collected>& parts) {
+  const std::string& where = world.settings.metrics;
+  OutputFile file(where);
+  write_text(file, metrics_text(with_parts(document, parts)));
+  finish_output(file, "metrics", where);
+}
+
 }  // namespace
 
-bool enabled() { return !world.settings.summary.empty(); }
+bool enabled() { return !world.settings.summary.empty() || !world.settings.metrics.empty(); }
 
 void start() {
   if (!enabled()) return;
@@ -118,7 +133,8 @@ void write(const std::vector<Section>& sections) {
   const Json document = make_document(ranks);
   std::vector<Collected> parts;
   for (const Section& section : sections) parts.push_back({section, section.collect()});
-  if (rank == 0) put(document, parts);
+  if (rank == 0 && !world.settings.summary.empty()) put_summary(document, parts);
+  if (rank == 0 && !world.settings.metrics.empty()) put_metrics(document, parts);
   PMPI_Comm_free(&own);
 }
 

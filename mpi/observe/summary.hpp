@@ -27,7 +27,7 @@ struct Section {
   Json (*collect)();
   void (*print)(std::FILE* out, const Json& data);
 };
-/// Adds up all ranks' figures and writes them, on rank 0, to the place that the settings name. Collective over
+/// Adds up all ranks' figures and writes them, on rank 0, to the places that the settings name. Collective over
 /// MPI_COMM_WORLD.
 void write(const std::vector<Section>& sections);
 

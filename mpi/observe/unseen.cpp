@@ -17,10 +17,14 @@ namespace {
 
 bool started = false;
 
+bool is_set(const char* name) {
+  const char* const value = std::getenv(name);
+  return value != nullptr && *value != '\0' && std::strcmp(value, "0") != 0;
+}
+
 bool wants_summary() {
-  const char* const summary = std::getenv("ANTIPHON_SUMMARY");
   const char* const enabled = std::getenv("ANTIPHON");
-  return summary != nullptr && *summary != '\0' && std::strcmp(summary, "0") != 0 &&
+  return (is_set("ANTIPHON_SUMMARY") || is_set("ANTIPHON_METRICS")) &&
          (enabled == nullptr || std::strcmp(enabled, "off") != 0);
 }
 

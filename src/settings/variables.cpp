@@ -39,6 +39,7 @@ constexpr std::array variables{
     Variable{"ANTIPHON_GPU", Takes::word, "auto, on, off"},
     Variable{"ANTIPHON_LINK_BITS_PER_S", Takes::whole_number},
     Variable{"ANTIPHON_LINK_BURST_BYTES", Takes::whole_number},
+    Variable{"ANTIPHON_METRICS", Takes::output},
     Variable{"ANTIPHON_MODEL", Takes::word, "on, off"},
     Variable{"ANTIPHON_MULTICAST", Takes::word, "auto, off"},
     Variable{"ANTIPHON_MULTICAST_GROUPS", Takes::whole_number, "", INT32_MAX},

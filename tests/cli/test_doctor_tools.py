@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from antiphon import cli
 from antiphon.checks import tools
+from antiphon.mpi import discover, launch
 
 TOOL = "int PMPI_Send(void); int MPI_Send(void) { return PMPI_Send(); } int MPI_Init(void) { return 0; }"
 BY_NAME = "int MPI_Send(void) { return 0; } int MPI_Init(void) { return 0; }"
@@ -44,3 +47,28 @@ def test_tools_and_orders(objects: Path, order: list[str], said: list[tuple[str,
     assert [line.status for line in lines] == [status for status, _ in said]
     assert all(text in line.detail for line, (_, text) in zip(lines, said, strict=True))
     assert all((line.hint is None) == (line.status == "ok") for line in lines)
+
+
+@pytest.mark.parametrize(("words", "said"), [
+    (["/nowhere/solver"], "no such file"),
+    (["-n", "4"], "for checks of nodes"),
+    (["--hostfile", "/nowhere"], "/nowhere"),
+    (["--hostfile", "/nowhere", "--lab"], "not for a lab"),
+])  # fmt: skip
+def test_mistakes_with_nodes(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["doctor", *words]) == 2
+    out, err = capsys.readouterr()
+    assert said in err and "hint: " in err and not out
+
+
+def test_a_program_on_this_machine(capsys: pytest.CaptureFixture[str]) -> None:
+    """GIVEN a program and no nodes THEN this machine is looked at for it, and calls stay the library's."""
+    mpi = next(found for found in discover() if found.launcher is not None)
+    program = launch.lib_dir() / f"antiphon-demo-fft3d-{mpi.abi}"
+    assert cli.main(["doctor", "-n", "2", "--mpi", str(mpi.libmpi), "--json", str(program)]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["ok"] and not document["accelerated"]
+    assert document["answer"][0] == "no: the library does all calls here"
+    assert any(line.startswith("left to the library: ") for line in document["answer"])
+    (node,) = document["nodes"].values()
+    assert node["program"]["abi"] == mpi.abi and node["program"]["digest"]

@@ -20,6 +20,7 @@ import pytest
 from antiphon.mpi import ABIS, Mpi, discover, launch
 
 HERE = Path(__file__).resolve().parent
+CHECK = HERE.parents[1] / "bench" / "check"
 EXAMPLES = HERE.parents[1] / "examples"
 LIMIT_S = 150
 WARNINGS = ["-std=gnu11", "-Wall", "-Wextra", "-O1", "-g", "-pthread"]
@@ -185,7 +186,7 @@ def check(compiled: Compile, run_ranks: Run) -> Check:
     """
 
     def run(mpi: Mpi, n: int, *arguments: str, nonblocking: bool = False, **options: Any) -> Result:
-        program = compiled(mpi, sorted((HERE / "check").glob("*.c")), *(["-DNONBLOCKING"] if nonblocking else []))
+        program = compiled(mpi, sorted(CHECK.glob("*.c")), *(["-DNONBLOCKING"] if nonblocking else []))
         result = run_ranks(mpi, n, [program, *arguments], **options)
         assert result.returncode == 0, result.text
         assert result.text.count(", 0 failed\n") == 1, result.text

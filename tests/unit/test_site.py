@@ -36,6 +36,7 @@ def test_findings_are_one_a_page() -> None:
 
 
 def test_pages_that_load_something_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
     spec = importlib.util.spec_from_file_location("docs_site", ROOT / "scripts" / "docs_site.py")
     site = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(site)

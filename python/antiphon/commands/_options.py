@@ -67,6 +67,8 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
         "`antiphon compile`")  # fmt: skip
     add("--summary", nargs="?", const="1", metavar="FILE", help="show at the end what was accelerated; --summary=FILE "
         "writes it there (FILE.json: as JSON)")  # fmt: skip
+    add("--metrics", type=Path, metavar="FILE", help="write at the end what was chosen and how long it took, as "
+        "OpenMetrics (Prometheus) text")  # fmt: skip
     add("--trace", type=Path, metavar="FILE", help="record every call in FILE (`antiphon trace` says what is in it), "
         "for `antiphon report`")  # fmt: skip
     add("--force", metavar="SPEC", help="force algorithms: 'alltoall:rotated:window=2;bcast:chain', or '*:on' for "
@@ -99,6 +101,7 @@ def settings(args: argparse.Namespace) -> Settings:
         profile=args.profile,
         force=args.force,
         summary=args.summary,
+        metrics=given.get("metrics"),
         plan=args.plan,
         trace=given.get("trace"),
         capture=args.capture,

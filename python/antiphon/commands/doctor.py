@@ -1,9 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check the machine: MPI libraries, preload objects, tools, launchers, namespaces, multicast
+"""Check this machine, or all nodes of a cluster: is everything fine, would anything be accelerated
+
+  antiphon doctor                                  this machine: MPI libraries, preload objects, tools, multicast
+  antiphon doctor --hostfile nodes ./program       every node, for this program
+  antiphon doctor ./program                        the nodes of the batch job, or this machine, for this program
 
 Every line says ok, warn (something is limited) or fail (something needed does not work), and what to do about it.
 The exit code is 1 if a line says fail. MPI libraries are tried by running a program of two ranks with each. With
 --profile it also tells whether multicast works between the nodes, as `antiphon probe` found it.
+
+With nodes, the program's own launcher starts a check on each of them: the same installation, library and program,
+links, frames, multicast from each to each, limits, other preloaded objects. Then usual collectives really run, and the
+last lines answer whether anything would be accelerated, what not, and why.
 """
 
 from __future__ import annotations
@@ -13,10 +21,15 @@ import itertools
 import sys
 from pathlib import Path
 
+from antiphon import mpi as mpis
 from antiphon import output
 from antiphon.checks import FAIL, Check, machine, multicast, profiles, tools
 from antiphon.checks import mpi as mpi_checks
+from antiphon.commands import _options
+from antiphon.commands._testbed import open_testbed
+from antiphon.errors import AntiphonError
 from antiphon.mpi import discover
+from antiphon.mpi.program import find_mpi
 
 COLORS = {"ok": "32", "warn": "33", "fail": "31"}
 
@@ -24,10 +37,64 @@ COLORS = {"ok": "32", "warn": "33", "fail": "31"}
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options of `antiphon doctor`."""
     parser.add_argument("--profile", type=Path, metavar="FILE", help="profile of the machine")
-    parser.add_argument("--json", action="store_true", help="as JSON: {ok, mpi: […], checks: [{group, name, status…}]}")
+    parser.add_argument("--json", action="store_true", help="as JSON: {ok, mpi: […], checks: [{group, name, status…}]}"
+                        "; with nodes also {accelerated, answer, nodes, run}")  # fmt: skip
+    _options.add_where(parser, several=False, link_rate=": runs take it for theirs")
+    parser.add_argument("program", metavar="PROGRAM", nargs="?", help="the MPI program that is to run there")
+    parser.add_argument("args", metavar="ARGS", nargs=argparse.REMAINDER, help="its arguments")
 
 
 def run(args: argparse.Namespace) -> int:
+    """Checks the nodes that the options name, or this machine."""
+    if args.program or args.hostfile or args.lab is not None:
+        return _nodes(args)
+    if args.n or args.mpi or args.launcher:
+        raise AntiphonError("-n, --mpi and --launcher are for checks of nodes", hint="add --hostfile FILE or a program")
+    return _this_machine(args)
+
+
+def _nodes(args: argparse.Namespace) -> int:
+    from antiphon import nodes
+
+    def say(text: str) -> None:
+        if output.stderr().is_terminal:
+            output.stderr().print(f"doctor: {text}", soft_wrap=True, markup=False)
+
+    mpi = _mpi_of(args)
+    program = [args.program, *args.args] if args.program else []
+    with open_testbed(args) as testbed:
+        found = nodes.survey(testbed, mpi, program, args.mpi, say)
+        trial = None
+        if not found.missing:
+            say("running usual collectives")
+            trial = nodes.trial(testbed, mpi, max(2, args.n or testbed.ranks()))
+        report = nodes.judge(found, trial)
+    if args.json:
+        output.print_json({
+            "ok": report.ok, "accelerated": report.accelerated, "answer": report.answer, "mpi": [mpi.to_json()],
+            "checks": [line.to_json() for line in report.checks], "nodes": found.facts | {
+                host: {"host": host, "missing": why} for host, why in found.missing.items()
+            }, "run": trial.to_json() if trial else None,
+        })  # fmt: skip
+    else:
+        for line in report.checks:
+            show(line)
+        for text in report.answer:
+            output.stdout().print(text, soft_wrap=True, markup=False, highlight=False)
+    return 0 if report.ok else 1
+
+
+def _mpi_of(args: argparse.Namespace) -> mpis.Mpi:
+    """Returns the program's library, else the one that --mpi names, else the first."""
+    if args.program:
+        return find_mpi(args.program, args.mpi, args=args.args)
+    found = [mpis.by_name(args.mpi)] if args.mpi else discover()[:1]
+    if not found:
+        raise AntiphonError("no MPI library was found", hint="`antiphon doctor` says what was looked for")
+    return found[0]
+
+
+def _this_machine(args: argparse.Namespace) -> int:
     """Shows each line as soon as it is known."""
     mpis = discover()
     found = []

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 import sysconfig
 from pathlib import Path
 
@@ -50,7 +51,8 @@ def run(args: argparse.Namespace) -> int:
     """Writes the files."""
     if not re.fullmatch(r"[A-Za-z0-9][\w.+-]*", args.name):
         raise AntiphonError(f"--name {args.name!r} is not a module's name", hint="letters, digits, and ._+- within")
-    command = Path(sysconfig.get_path("scripts")) / "antiphon"
+    places = (Path(sysconfig.get_path("scripts")), Path(sys.prefix) / "bin")  # pip's, a distribution's
+    command = next((path / "antiphon" for path in places if (path / "antiphon").is_file()), places[0] / "antiphon")
     if not command.is_file():
         raise AntiphonError(f"{command}: the command is not installed there", hint="install Antiphon with pip first")
     folder = args.output.absolute() / args.name
@@ -59,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     preload = preload_object(args.switch_on) if args.switch_on else None
     module = module_files.Module(args.name, paths, preload, _settings(args.set))
     written = {folder / __version__: module_files.tcl(module), folder / f"{__version__}.lua": module_files.lua(module)}
-    links = {alone / "bin" / "antiphon": command, alone / "share": Path(sysconfig.get_path("data")) / "share"}
+    links = {alone / "bin" / "antiphon": command, alone / "share": command.parents[1] / "share"}
     _make_directory(alone / "bin")
     for path in written:
         files.check(path, overwrite=args.overwrite)

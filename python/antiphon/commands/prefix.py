@@ -13,29 +13,38 @@ import sys
 from pathlib import Path
 
 from antiphon import output
+from antiphon.mpi.launch import lib_dir
 
 #: What there is below the prefix.
 PLACES = {"include": "include", "lib": "lib", "pkg_config": "share/pkgconfig", "cmake": "share/cmake/Antiphon"}
 
 
 def prefix() -> Path:
-    """Returns the directory of the package, which has include/, lib/ and share/."""
-    return Path(__file__).resolve().parents[1]
+    """Returns the directory that has include/ and share/: the package, or the system's where a distribution installed
+    it.
+    """
+    package = Path(__file__).resolve().parents[1]
+    return next((path for path in (package, *package.parents) if (path / "include" / "antiphon.h").is_file()), package)
+
+
+def place(name: str) -> Path:
+    """Returns one of the directories."""
+    return lib_dir() if name == "lib" else prefix() / PLACES[name]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options of `antiphon prefix`."""
     which = parser.add_mutually_exclusive_group()
-    for name, place in PLACES.items():
+    for name, below in PLACES.items():
         which.add_argument(f"--{name.replace('_', '-')}", dest="place", action="store_const", const=name,
-                           help=f"{place} in it")  # fmt: skip
+                           help=f"{below} in it")  # fmt: skip
     which.add_argument("--json", action="store_true", help="all of them, as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
     """Prints the directory."""
     if args.json:
-        output.print_json({"prefix": str(prefix()), **{name: str(prefix() / place) for name, place in PLACES.items()}})
+        output.print_json({"prefix": str(prefix()), **{name: str(place(name)) for name in PLACES}})
     else:
-        sys.stdout.write(f"{prefix() / PLACES[args.place] if args.place else prefix()}\n")
+        sys.stdout.write(f"{place(args.place) if args.place else prefix()}\n")
     return 0

