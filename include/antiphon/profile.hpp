@@ -180,7 +180,7 @@ struct Profile {
   static Profile parse(std::string_view json);
   /// Returns what is assumed of a machine that was not measured: one switch, and TCP's usual costs at this link rate.
   static Profile guess(int nodes, int ranks_per_node, double link_bits_per_s);
-  /// Returns the bytes that may be under way to a port of such a link: what a port usually holds, and what is on the way
+  /// Returns the bytes that may be under way to a port of such a link: what it usually holds, and what is on the way
   /// there and back.
   static std::int64_t guessed_credit_bytes(double link_bits_per_s);
   /// Adds what a run knows besides: cores that nodes share, and what passes a shaped link at once. Changes only a

@@ -54,7 +54,7 @@ int callback() {
   bool completed = false;
   Hook& h = hook();
   if (!h.alone) {
-    // The flags are those of the process: another thread that finds events off after its own look at them waits forever.
+    // The flags are the process's: another thread that finds events off after its own look at them waits forever.
     look(completed);
     return completed ? 1 : 0;
   }
