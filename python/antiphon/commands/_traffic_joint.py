@@ -9,7 +9,7 @@ from typing import Any
 
 from antiphon import output
 from antiphon.errors import AntiphonError
-from antiphon.output import tables
+from antiphon.output import files, tables
 from antiphon.trace import Trace
 
 
@@ -26,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Optimises and prints."""
+    from antiphon.plan import making
     from antiphon.traffic.joint import Optimiser
 
     if args.joint and args.profile is None:
@@ -43,8 +44,14 @@ def run(args: argparse.Namespace) -> int:
         raise AntiphonError(f"{args.profile}: {error.strerror}", hint="`antiphon probe` writes profiles") from None
     except UnicodeDecodeError:
         raise AntiphonError(f"{args.profile}: is not a text file", hint="`antiphon probe` writes profiles") from None
-    outcome = Optimiser(Trace.load(args.file), profile, args.library).run()
+    if args.output is not None:
+        files.check(args.output)
+    optimiser = Optimiser(Trace.load(args.file), profile, args.library)
+    outcome = optimiser.run()
     document = described(outcome)
+    if args.output is not None:
+        recorded = making.Recorded(optimiser.trace, profile, library=args.library)
+        making.of_joint(optimiser, outcome, recorded).save(args.output)
     if args.json:
         output.print_json(document)
         return 0
@@ -56,25 +63,16 @@ def run(args: argparse.Namespace) -> int:
         table.add_row(row["name"], *times, tables.ratio_text(row["gain"]))
     tables.print_wide(table)
     output.stdout().print(f"algorithms: --force '{document['force']}'", soft_wrap=True)
+    if args.output is not None:
+        output.stderr().print(f"{args.output}: use it by `antiphon run --plan {args.output} …`, or write its placement "
+                              f"for a launcher by `antiphon map`", soft_wrap=True, markup=False)  # fmt: skip
     return 0
 
 
 def described(outcome: Any) -> dict[str, Any]:
     """Returns the result as --json prints it."""
-    names = {"as it ran": "start", "algorithms alone": "algorithms", "placement alone": "placement", "both": "both"}
-    states = []
-    for name, key in names.items():
-        state = getattr(outcome, key)
-        gain = outcome.start.seconds / state.seconds if state.seconds > 0 else 1.0
-        states.append(
-            {
-                "name": name,
-                "seconds": state.seconds,
-                "collectives_s": state.collectives_s,
-                "point_to_point_s": state.point_to_point_s,
-                "gain": gain,
-            }
-        )
+    from antiphon.plan import making
+
     choices = [
         {"collective": call.collective, "ranks": call.ranks, "bytes": call.bytes, "use": use}
         for call, use in outcome.both.choices.items()
@@ -83,7 +81,7 @@ def described(outcome: Any) -> dict[str, Any]:
     longest = {c["collective"]: c for c in sorted(choices, key=lambda c: int(c["bytes"]))}
     force = ";".join(f"{name}:{c['use']}" for name, c in longest.items())
     return {
-        "states": states,
+        "states": making.states_of(outcome),
         "rounds": outcome.rounds,
         "node_of_rank": outcome.both.nodes,
         "choices": choices,

@@ -158,6 +158,10 @@ class Optimiser:
             seconds += max(alone, calls * self.shared(layer, nodes, choice) if len(layer) > 1 else 0.0)
         return seconds
 
+    def calls(self, call: CollectiveCall) -> int:
+        """How many of these calls a rank makes."""
+        return sum(max(one.calls for one in layer) for layer in self.layers[call])
+
     def shared(self, layer: Sequence[Asked], nodes: Sequence[int], choice: str) -> float:
         """What the messages of one call on each of these communicators take, as one heap."""
         key = (layer[0].call, tuple(one.members[0] for one in layer), choice, tuple(nodes))
