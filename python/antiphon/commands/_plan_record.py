@@ -19,7 +19,7 @@ from antiphon.cluster import profile as cluster_profile
 from antiphon.commands import run as run_command
 from antiphon.documents import parse_json
 from antiphon.errors import AntiphonError
-from antiphon.lab import DEFAULT_CLUSTER, Lab, load_cluster, state
+from antiphon.lab import Lab, load_cluster, state
 from antiphon.mpi.launch import Settings, rank_environment
 from antiphon.mpi.program import find_mpi
 from antiphon.trace import Trace
@@ -51,7 +51,8 @@ def record(args: argparse.Namespace, *, compress: bool) -> Recorded:
             for file in (trace, summary):
                 file.unlink(missing_ok=True)
     text = machine_text(args, found, cluster)
-    return Recorded(found, text, args.args, facts if compress else None, args.library, args.min_calls)
+    evidence = facts if compress else None
+    return Recorded(found, text, args.profile is None, args.args, evidence, args.library, args.min_calls)
 
 
 def _run(args: argparse.Namespace, settings: Settings) -> Mapping[str, Any] | None:
@@ -65,7 +66,7 @@ def _run(args: argparse.Namespace, settings: Settings) -> Mapping[str, Any] | No
         _check(args, done.returncode)
         return None
     running = {one["name"] for one in state.list_labs()}
-    lab = Lab.attach(args.lab) if args.lab in running else Lab(load_cluster(args.lab or DEFAULT_CLUSTER))
+    lab = Lab.attach(args.lab) if args.lab in running else Lab(load_cluster(args.lab))
     with lab:
         output.stderr().print(f"lab: {lab.spec.summary()}", soft_wrap=True, markup=False)
         env = rank_environment(mpi, settings, os.environ)

@@ -44,8 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--json", action="store_true", help="print what it holds as JSON")
     where = parser.add_argument_group("the run to record")
     where.add_argument("--mpi", metavar="MPI", help="as of `antiphon run`")
-    where.add_argument("--lab", nargs="?", const="", metavar="CLUSTER", help="record on an emulated cluster: its name "
-                       "or file, or a lab that is up (default: ethernet-16)")  # fmt: skip
+    where.add_argument("--lab", metavar="CLUSTER", help="record on an emulated cluster: its name or file, or a lab "
+                       "that is up")  # fmt: skip
     where.add_argument("--map-by", default="node", choices=("node", "slot"), help="in a lab: as of `antiphon lab run`")
     run_command.add_launch_options(parser)
     add("program", metavar="PROGRAM|TRACE", help="the MPI program, or what `antiphon trace` recorded")
@@ -91,7 +91,7 @@ def _read(args: argparse.Namespace, path: Path) -> Any:
     trace = Trace.load(path)
     machine = _plan_record.machine_text(args, trace, None)
     summary = _plan_record.summary_of(args.summary) if args.summary else None
-    return Recorded(trace, machine, None, summary, args.library, args.min_calls)
+    return Recorded(trace, machine, args.profile is None, None, summary, args.library, args.min_calls)
 
 
 def _parts(text: str) -> list[str]:

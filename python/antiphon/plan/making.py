@@ -25,6 +25,9 @@ from antiphon.traffic.libraries import CollectiveCall
 WORTH_PLACING = 1.02
 #: An algorithm that is predicted to be faster by less is left to the run, whose own model has the same bound.
 CLEARLY_FASTER = 1.2
+#: Of shorter blocks a profile that nobody measured knows too little, and of gains of less time (as in a run's model).
+LEAST_GUESSED_BYTES = 512
+LEAST_GUESSED_GAIN_S = 30e-6
 #: Compression that saves a smaller part of the run is left out.
 WORTH_ENCODING = 0.01
 #: The sizes of their blocks are not known to all ranks, so that no rule can name them.
@@ -38,6 +41,8 @@ class Recorded:
     trace: Trace
     #: The text of the machine's profile.
     profile: str
+    #: The profile was made of a description, not measured.
+    guessed: bool = False
     arguments: Sequence[str] | None = None
     #: The summary of a run with compression, as a document.
     summary: Mapping[str, Any] | None = None
@@ -63,7 +68,7 @@ def make(recorded: Recorded, parts: Collection[str] = PARTS) -> Made:
         outcome = optimiser.run()
         state = wanted(outcome, parts)
         nodes = state.nodes
-        placement, rules = placement_of(trace, outcome, state), rules_of(optimiser, state, parts)
+        placement, rules = placement_of(trace, outcome, state), rules_of(optimiser, state, parts, recorded.guessed)
         expected = states_of(outcome)
         if "placement" in parts and placement is None:
             left_out["placement"] = "no placement gains 2 % or more by the model"
@@ -83,7 +88,7 @@ def of_joint(optimiser: Optimiser, outcome: JointResult, recorded: Recorded) -> 
     """Returns the plan of placement and algorithms alone."""
     state = wanted(outcome, PARTS)
     placement = placement_of(optimiser.trace, outcome, state)
-    rules = rules_of(optimiser, state, PARTS)
+    rules = rules_of(optimiser, state, PARTS, recorded.guessed)
     return Plan(made_for(recorded, state.nodes), placement, rules, expected=states_of(outcome))
 
 
@@ -125,14 +130,16 @@ def placement_of(trace: Trace, outcome: JointResult, state: JointChoice) -> Plac
     return Placement(nodes, [int(node) for node in state.nodes], cores, about)
 
 
-def rules_of(optimiser: Optimiser, state: JointChoice, parts: Collection[str]) -> list[dict[str, Any]]:
+def rules_of(
+    optimiser: Optimiser, state: JointChoice, parts: Collection[str], guessed: bool
+) -> list[dict[str, Any]]:
     """Returns a rule for each kind of communicator, collective and class of sizes whose calls become clearly faster."""
     if "algorithms" not in parts:
         return []
     usual = optimiser.by_rules(state.nodes)
     found: dict[tuple[Any, ...], dict[str, _Gain]] = defaultdict(lambda: defaultdict(_Gain))
     for call, use in state.choices.items():
-        if use == usual[call]:
+        if use == usual[call] or (guessed and call.total_bytes() // call.ranks < LEAST_GUESSED_BYTES):
             continue
         gain = _Gain(
             optimiser.calls(call),
@@ -142,7 +149,7 @@ def rules_of(optimiser: Optimiser, state: JointChoice, parts: Collection[str]) -
         )
         found[_key(optimiser, call, state.nodes)][use].add(gain)
     best = {key: max(uses.items(), key=lambda item: item[1].saved_s) for key, uses in found.items()}
-    rules = [_rule(key, use, gain) for key, (use, gain) in best.items() if gain.is_clear]
+    rules = [_rule(key, use, gain) for key, (use, gain) in best.items() if gain.is_clear(guessed)]
     return sorted(rules, key=lambda rule: -rule["saves_s"] * rule["calls"])
 
 
@@ -165,9 +172,10 @@ class _Gain:
     def saved_s(self) -> float:
         return self.usual_s - self.planned_s
 
-    @property
-    def is_clear(self) -> bool:
-        return self.calls > 0 and self.usual_s >= CLEARLY_FASTER * self.planned_s > 0
+    def is_clear(self, guessed: bool) -> bool:
+        """Tells whether the calls are expected to become faster by so much that the model can be believed."""
+        least_s = LEAST_GUESSED_GAIN_S * self.calls if guessed else 0.0
+        return self.calls > 0 and self.saved_s > least_s and self.usual_s >= CLEARLY_FASTER * self.planned_s > 0
 
 
 def _key(optimiser: Optimiser, call: CollectiveCall, nodes: Sequence[int]) -> tuple[Any, ...]:
