@@ -16,8 +16,8 @@ struct RunPlan {
   int ranks = 0;  ///< the recorded run's; 0: any
   int nodes = 0;  ///< of its placement, or of the recorded run; 0: any
   std::vector<CompiledPattern> patterns;
-  std::string decisions;        ///< a document that Rules reads; empty: none
-  std::vector<int> placed;      ///< the node of each rank, by number; empty: the plan does not place ranks
+  std::string decisions;         ///< a document that Rules reads; empty: none
+  std::vector<int> placed;       ///< the node of each rank, by number; empty: the plan does not place ranks
   double placement_saves_s = 0;  ///< in a run like the recorded one, by the model
 };
 

@@ -42,7 +42,7 @@ struct Question {
 struct Choice {
   const Algorithm* algorithm = nullptr;
   Parameters parameters;
-  std::string reason;   ///< the rule that matched, for people
+  std::string reason;    ///< the rule that matched, for people
   bool planned = false;  ///< the rule is a plan's
   double saves_s = 0;    ///< what the plan expects that a call saves
 

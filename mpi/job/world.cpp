@@ -105,8 +105,8 @@ void compare_with_plan(int size) {
   const std::set<int> nodes(world.node_of_rank.begin(), world.node_of_rank.end());
   const int found = static_cast<int>(nodes.size());
   if (plan.ranks == 0 || (plan.ranks == size && plan.nodes == found)) return;
-  const auto text = [](int ranks, int on) { return std::to_string(ranks) + " ranks on " + std::to_string(on) + " nodes"; };
-  warn("the plan is for " + text(plan.ranks, plan.nodes) + ", and here are " + text(size, found) +
+  warn("the plan is for " + std::to_string(plan.ranks) + " ranks on " + std::to_string(plan.nodes) +
+       " nodes, and here are " + std::to_string(size) + " on " + std::to_string(found) +
        ": calls that it knows are done as it says, all others as without it");
 }
 

@@ -32,10 +32,10 @@ struct Rule {
   [[nodiscard]] bool matches(const Question& q) const {
     const bool size_fits = q.bytes < 0 ? bytes.any() : bytes.hold(q.bytes);
     return size_fits && ranks.hold(q.ranks) && ranks_per_node.hold(q.max_ranks_per_node) && nodes.hold(q.nodes) &&
-           link_bits_per_s.hold(q.link_bits_per_s) && stride.hold(q.stride) && commutative.value_or(q.commutative) == q.commutative &&
-           exact.value_or(q.exact) == q.exact && blocked.value_or(q.blocked) == q.blocked &&
-           nonblocking.value_or(q.nonblocking) == q.nonblocking && (mpi.empty() || mpi == q.mpi) &&
-           (transport.empty() || transport == q.transport) && supported(q);
+           link_bits_per_s.hold(q.link_bits_per_s) && stride.hold(q.stride) &&
+           commutative.value_or(q.commutative) == q.commutative && exact.value_or(q.exact) == q.exact &&
+           blocked.value_or(q.blocked) == q.blocked && nonblocking.value_or(q.nonblocking) == q.nonblocking &&
+           (mpi.empty() || mpi == q.mpi) && (transport.empty() || transport == q.transport) && supported(q);
   }
 
   [[nodiscard]] bool supported(const Question& q) const {

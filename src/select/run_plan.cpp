@@ -41,12 +41,12 @@ RunPlan run_plan_from_json(std::string_view text) {
     plan.patterns = read_compiled_plan(root).patterns;
     return plan;
   }
-  root.allow_only({"format", "version", "tool", "made_for", "placement", "decisions", "patterns", "compression",
-                   "expected"});
+  root.allow_only(
+      {"format", "version", "tool", "made_for", "placement", "decisions", "patterns", "compression", "expected"});
   const JsonNode format = root.at("format");
   if (format.text() != "antiphon-plan") format.fail("expected \"antiphon-plan\"");
   if (number.integer() != plan_version)
-    number.fail("this Antiphon reads version " + std::to_string(plan_version) + " of plans, and version 1 of compiled ones");
+    number.fail("this Antiphon reads version " + std::to_string(plan_version) + " of plans, and 1 of compiled ones");
   const JsonNode made_for = root.at("made_for");
   read_made_for(made_for, plan);
   if (const auto placement = root.find("placement")) read_placement(*placement, plan);

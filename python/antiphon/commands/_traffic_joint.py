@@ -29,21 +29,7 @@ def run(args: argparse.Namespace) -> int:
     from antiphon.plan import making
     from antiphon.traffic.joint import Optimiser
 
-    if args.joint and args.profile is None:
-        output.print_hint("--joint PROFILE is written --joint --profile PROFILE now; the old form goes away some day")
-        args.profile = Path(args.joint)
-    elif args.joint and args.file is None:
-        args.file = Path(args.joint)
-    if args.profile is None:
-        raise AntiphonError("--joint needs --profile FILE", hint="`antiphon probe` writes profiles")
-    if args.file is None:
-        raise AntiphonError("no TRACE is named", hint="`antiphon trace -n 4 ./solver` records one")
-    try:
-        profile = args.profile.read_text(encoding="utf-8")
-    except OSError as error:
-        raise AntiphonError(f"{args.profile}: {error.strerror}", hint="`antiphon probe` writes profiles") from None
-    except UnicodeDecodeError:
-        raise AntiphonError(f"{args.profile}: is not a text file", hint="`antiphon probe` writes profiles") from None
+    profile = _profile_of(args)
     if args.output is not None:
         files.check(args.output)
     optimiser = Optimiser(Trace.load(args.file), profile, args.library)
@@ -54,7 +40,31 @@ def run(args: argparse.Namespace) -> int:
         making.of_joint(optimiser, outcome, recorded).save(args.output)
     if args.json:
         output.print_json(document)
-        return 0
+    else:
+        _show(document, args)
+    return 0
+
+
+def _profile_of(args: argparse.Namespace) -> str:
+    """Returns the profile's text, and settles which file is the trace."""
+    if args.joint and args.profile is None:
+        output.print_hint("--joint PROFILE is written --joint --profile PROFILE now; the old form goes away some day")
+        args.profile = Path(args.joint)
+    elif args.joint and args.file is None:
+        args.file = Path(args.joint)
+    if args.profile is None:
+        raise AntiphonError("--joint needs --profile FILE", hint="`antiphon probe` writes profiles")
+    if args.file is None:
+        raise AntiphonError("no TRACE is named", hint="`antiphon trace -n 4 ./solver` records one")
+    try:
+        return str(args.profile.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise AntiphonError(f"{args.profile}: {error.strerror}", hint="`antiphon probe` writes profiles") from None
+    except UnicodeDecodeError:
+        raise AntiphonError(f"{args.profile}: is not a text file", hint="`antiphon probe` writes profiles") from None
+
+
+def _show(document: dict[str, Any], args: argparse.Namespace) -> None:
     table = tables.new_table(f"{args.file}: predicted communication, Antiphon's collectives")
     for heading in ("", "collectives", "point-to-point", "together", "times less"):
         table.add_column(heading, justify="left" if not heading else "right")
@@ -66,7 +76,6 @@ def run(args: argparse.Namespace) -> int:
     if args.output is not None:
         output.stderr().print(f"{args.output}: use it by `antiphon run --plan {args.output} …`, or write its placement "
                               f"for a launcher by `antiphon map`", soft_wrap=True, markup=False)  # fmt: skip
-    return 0
 
 
 def described(outcome: Any) -> dict[str, Any]:

@@ -100,7 +100,8 @@ class Plan:
         """Reads a document, of this version or a compiled one."""
         if not is_plan(document):
             if document.get("version") != COMPILED_VERSION or "patterns" not in document:
-                raise AntiphonError(f"plan {name}: format: is missing, and it is no plan of `antiphon compile`", hint=HINT)
+                what = "format: is missing, and it is no plan of `antiphon compile`"
+                raise AntiphonError(f"plan {name}: {what}", hint=HINT)
             return cls({}, patterns=document["patterns"])
         _check_version(document, name)
         _check_form(document, name)

@@ -106,9 +106,7 @@ def made_for(recorded: Recorded, nodes: Sequence[int]) -> dict[str, Any]:
 
 def wanted(outcome: JointResult, parts: Collection[str]) -> JointChoice:
     """Returns the state that the plan brings about; ranks stay where they were unless moving them gains enough."""
-    moved, kept = (
-        (outcome.both, outcome.algorithms) if "algorithms" in parts else (outcome.placement, outcome.start)
-    )
+    moved, kept = (outcome.both, outcome.algorithms) if "algorithms" in parts else (outcome.placement, outcome.start)
     gains = kept.seconds >= WORTH_PLACING * moved.seconds and moved.seconds > 0
     return moved if "placement" in parts and gains else kept
 
@@ -130,9 +128,7 @@ def placement_of(trace: Trace, outcome: JointResult, state: JointChoice) -> Plac
     return Placement(nodes, [int(node) for node in state.nodes], cores, about)
 
 
-def rules_of(
-    optimiser: Optimiser, state: JointChoice, parts: Collection[str], guessed: bool
-) -> list[dict[str, Any]]:
+def rules_of(optimiser: Optimiser, state: JointChoice, parts: Collection[str], guessed: bool) -> list[dict[str, Any]]:
     """Returns a rule for each kind of communicator, collective and class of sizes whose calls become clearly faster."""
     if "algorithms" not in parts:
         return []

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from antiphon import output
+from antiphon.errors import AntiphonError
 from antiphon.mpi import jobs
 from antiphon.mpi.launch import read_hostfile
 from antiphon.placement import Placement
@@ -21,7 +22,10 @@ def apply(args: argparse.Namespace, hosts: Hosts | None = None) -> None:
     """Lets the plan of --plan fill in the options that the user leaves away. `hosts`: the nodes of a lab."""
     if args.plan is None or not args.plan.is_file():
         return
-    plan = Plan.quick(args.plan)
+    try:
+        plan = Plan.quick(args.plan)
+    except AntiphonError:
+        return  # The check of all settings says what is wrong.
     if not plan.made_for:
         return
     _compare_program(plan, args)

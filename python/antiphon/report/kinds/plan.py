@@ -90,5 +90,5 @@ def _compression(plan: Plan) -> Section | None:
         for row in plan.compression["classes"]
     ]  # fmt: skip
     headings = ["link", "communicator", "messages", "encoded", "bytes", "sent as", "times less", "saved"]
-    intro = "What encoding did in the recorded run, sums over ranks. In a run each channel decides anew by what it sees."
+    intro = "What encoding did in the recorded run, sums over ranks. In a run each channel decides anew."
     return Section("Compression", intro, [Table(headings, rows)])
