@@ -132,7 +132,7 @@ def rules_of(optimiser: Optimiser, state: JointChoice, parts: Collection[str], g
     """Returns a rule for each kind of communicator, collective and class of sizes whose calls become clearly faster."""
     if "algorithms" not in parts:
         return []
-    usual = optimiser.by_rules(state.nodes)
+    usual = optimiser.as_run(state.nodes, measured=not guessed)
     found: dict[tuple[Any, ...], dict[str, _Gain]] = defaultdict(lambda: defaultdict(_Gain))
     for call, use in state.choices.items():
         if use == usual[call] or (guessed and call.total_bytes() // call.ranks < LEAST_GUESSED_BYTES):

@@ -19,7 +19,7 @@ import numpy as np
 from antiphon import core
 from antiphon.trace import Trace
 from antiphon.traffic import libraries
-from antiphon.traffic.decompose import Decomposer, Own, by_schedule
+from antiphon.traffic.decompose import Decomposer, Own, by_schedule, question_of
 from antiphon.traffic.edges import Array, Edges, Uniform
 from antiphon.traffic.graph import Part, Traffic
 from antiphon.traffic.libraries import CollectiveCall, LibraryAlgorithm
@@ -179,6 +179,19 @@ class Optimiser:
         """Of one call; where no rule fits, the model's."""
         chosen = self.own.choose(one.call, np.array(nodes, np.int64)[list(one.members)]).schedule
         return chosen or str(self.candidates(one, nodes)[0]["choice"])
+
+    def as_run(self, nodes: Sequence[int], measured: bool) -> Choices:
+        """What a run chooses there by itself: the rules' choice, put to its model of a measured or a guessed machine."""
+        found = {}
+        for one in self.asked:
+            places = np.array(nodes, np.int64)[list(one.members)]
+            question = question_of(one.call, places, self.own.library.about["family"], self.own.link_bits_per_s)
+            chosen = core.choose(question, self.profile if measured else None, model=True)
+            if chosen.algorithm is None:
+                found[one.call] = self.own.library.choose(one.call, places).schedule or self.rule(one, nodes)
+            else:
+                found[one.call] = chosen.choice
+        return found
 
     def best(self, nodes: Sequence[int]) -> Choices:
         """What the model finds fastest there."""
