@@ -181,8 +181,8 @@ class Optimiser:
         return chosen or str(self.candidates(one, nodes)[0]["choice"])
 
     def as_run(self, nodes: Sequence[int], measured: bool) -> Choices:
-        """What a run chooses there by itself: the rules' choice, put to its model of a measured or a guessed machine."""
-        found = {}
+        """What a run chooses there by itself: the rules' choice, put to its model of a measured machine or a guess."""
+        found: Choices = {}
         for one in self.asked:
             places = np.array(nodes, np.int64)[list(one.members)]
             question = question_of(one.call, places, self.own.library.about["family"], self.own.link_bits_per_s)
