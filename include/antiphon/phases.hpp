@@ -156,6 +156,7 @@ struct CompiledPattern {
   Synchronisation synchronisation = Synchronisation::none;
   Cut cut = default_phase_cut;
   std::int64_t expected_ns = 0;  ///< as estimated
+  std::int64_t saves_ns = 0;     ///< over messages that all go at once, as estimated
   std::int64_t calls = 0;        ///< how often the pattern occurs in the trace it comes from; 0: not from a trace
   bool operator==(const CompiledPattern&) const = default;
 };

@@ -11,6 +11,8 @@
 
 namespace antiphon {
 
+class JsonNode;
+
 /// Lists what a choice may depend on: only what all ranks of the communicator know to be equal (ARCHITECTURE, decision
 /// 1).
 struct Question {
@@ -31,13 +33,18 @@ struct Question {
   /// A reduction gives the same bits in whatever order it works, as of whole numbers; true for all that reduce nothing.
   bool exact = true;
   bool nonblocking = false;  ///< the alternative is the library's nonblocking call
+  /// How far apart in MPI_COMM_WORLD the ranks are: 1 for the world and rows of a grid, the width for its columns; 0:
+  /// differently far.
+  int stride = 1;
 };
 
 /// The answer: an algorithm with all its parameters, or none: the library's own collective.
 struct Choice {
   const Algorithm* algorithm = nullptr;
   Parameters parameters;
-  std::string reason;  ///< the rule that matched, for people
+  std::string reason;    ///< the rule that matched, for people
+  bool planned = false;  ///< the rule is a plan's
+  double saves_s = 0;    ///< what the plan expects that a call saves
 
   /// Returns "library", "rotated" or "rotated:piece_bytes=16384,window=2": the form that parse_choice takes.
   [[nodiscard]] std::string to_string() const;
@@ -64,6 +71,10 @@ class Rules {
   static Rules parse(std::string_view json);
   /// Returns the rules of a profile's "decisions" (which may be absent), followed by the default table.
   static Rules of_profile(std::string_view json);
+  /// Returns the decisions of a plan, then of a profile, then the default table; each text may be empty.
+  static Rules of_run(std::string_view plan, std::string_view profile);
+  /// Throws FormatError for a document that is no table of a plan.
+  static void check(const JsonNode& decisions);
   /// Returns the embedded default table.
   static const Rules& defaults();
 

@@ -9,6 +9,19 @@
 
 namespace antiphon::mpi {
 
+namespace {
+
+/// Returns how far apart the ranks are, each from the next; 0 if differently far, or backwards.
+int stride_of(const std::vector<int>& ranks) {
+  const int stride = ranks[1] - ranks[0];
+  for (std::size_t i = 2; i < ranks.size(); ++i) {
+    if (ranks[i] - ranks[i - 1] != stride) return 0;
+  }
+  return std::max(stride, 0);
+}
+
+}  // namespace
+
 std::optional<CommShape> shape_of(MPI_Comm comm) {
   int inter = 0;
   PMPI_Comm_test_inter(comm, &inter);
@@ -18,6 +31,7 @@ std::optional<CommShape> shape_of(MPI_Comm comm) {
   PMPI_Comm_size(comm, &shape.size);
   if (shape.size < 2) return std::nullopt;
   shape.node_of_rank = nodes_of_ranks(comm);
+  shape.stride = stride_of(world_ranks(comm));
   const std::vector<int>& node_of = shape.node_of_rank;
   if (node_of.empty()) return std::nullopt;
   std::map<int, int> ranks_on_node;

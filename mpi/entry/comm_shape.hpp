@@ -14,6 +14,7 @@ struct CommShape {
   int size = 0;
   int nodes = 1;
   int max_ranks_per_node = 1;
+  int stride = 0;                 ///< as Question::stride
   bool blocked = true;            ///< each node's ranks are consecutive
   std::vector<int> node_of_rank;  ///< as World::node_of_rank
   std::vector<int> along_nodes;   ///< all ranks, node by node; empty if they are blocked

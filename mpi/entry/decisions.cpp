@@ -179,7 +179,8 @@ Question Decisions::question_for(const Asked& asked) const {
           .blocked = shape_.blocked,
           .mpi = world.mpi,
           .exact = asked.exact,
-          .nonblocking = !asked.waits};
+          .nonblocking = !asked.waits,
+          .stride = shape_.stride};
 }
 
 /// Puts the choice of the rules to the model: at once, or notes after how many calls.
@@ -223,6 +224,12 @@ std::unique_ptr<Decisions::Decision> Decisions::make(const Asked& asked, bool wi
 }
 
 const Choice& Decisions::decide(const Asked& asked) {
+  const Choice& choice = decided(asked);
+  if (world.has_planned_choices) world.plan_use.count(choice);
+  return choice;
+}
+
+const Choice& Decisions::decided(const Asked& asked) {
   auto& known = known_[index(asked.collective)];
   for (auto& decision : known) {
     if (decision->asked != asked) continue;

@@ -82,6 +82,7 @@ class Decisions {
   [[nodiscard]] Question question_for(const Asked& asked) const;
   std::unique_ptr<Decision> make(const Asked& asked, bool with_model);
   void ask_model_about(Decision& decision, bool now) const;
+  const Choice& decided(const Asked& asked);
   const Choice& use(Decision& decision);
   [[nodiscard]] bool may_take_turns(const Decision& decision) const;
   [[nodiscard]] std::vector<Choice> ways_of(const Decision& decision) const;

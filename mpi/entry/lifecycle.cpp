@@ -27,6 +27,7 @@
 #include "observe/capture.hpp"
 #include "observe/job_facts.hpp"
 #include "observe/network_report.hpp"
+#include "observe/plan_report.hpp"
 #include "observe/summary.hpp"
 #include "observe/trace.hpp"
 #include "observe/unseen.hpp"
@@ -86,7 +87,8 @@ void before_finalize() {
   stop_progress_thread();
   stop_multicast();
   if (summary::enabled()) {
-    summary::write({{"network", network_row, print_network},
+    summary::write({{"plan", plan_row, print_plan},
+                    {"network", network_row, print_network},
                     {"facts", facts_row, print_facts},
                     {"tried", learned::rows, learned::print},
                     {"multicast", multicast_row, print_multicast},

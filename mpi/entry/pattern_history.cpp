@@ -29,7 +29,9 @@ std::vector<PatternHistory*> unfinished;
 PatternHistory::PatternHistory(int rank, int size, CompiledPatterns& patterns, std::function<MPI_Comm()> own_comm)
     : size_(size), patterns_(patterns), own_comm_(std::move(own_comm)), known_(rank, size, patterns.fabric()) {
   for (const CompiledPattern& pattern : world.plan.patterns) {
-    if (pattern.phases.size == size_) planned_.emplace_back(pattern, rank);
+    if (pattern.phases.size != size_) continue;
+    planned_.emplace_back(pattern, rank);
+    planned_saves_ns_.push_back(pattern.saves_ns);
   }
 }
 
@@ -47,7 +49,8 @@ void PatternHistory::before_call(const Problem& p) {
 
 Way PatternHistory::way(const Problem& p, bool in_step) {
   Advice* const advice = planned_.empty() ? gathered_advice() : planned_advice(p);
-  if (!planned_.empty()) world.count_planned(advice != nullptr && advice->fits(p));
+  if (!planned_.empty())
+    world.plan_use.count_pattern(advice != nullptr && advice->fits(p), planned_saves_ns_[last_planned_]);
   if (advice != nullptr) {
     used_ = planned_.empty() ? &by_pattern : &by_plan;
     return advice->way_for(p);

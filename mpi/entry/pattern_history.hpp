@@ -67,7 +67,8 @@ class PatternHistory {
     std::unique_ptr<Advice> advice;
   };
   std::array<Gathered, KnownPatterns::most> gathered_;
-  std::vector<Advice> planned_;  ///< from the plan
+  std::vector<Advice> planned_;                 ///< from the plan
+  std::vector<std::int64_t> planned_saves_ns_;  ///< what each saves, as the plan expects
   std::size_t last_planned_ = 0;
   std::vector<std::int64_t> sent_, received_;  ///< counts of the last call without a known pattern
   bool stalled_ = false;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "antiphon/error.hpp"
 #include "job/environment.hpp"
@@ -75,7 +76,9 @@ std::string read_languages() {
     which = "the profile";
     if (!s.profile.empty()) world.profile_rules = Rules::of_profile(s.profile);
     which = "the plan";
-    if (!s.plan.empty()) world.plan = compiled_plan_from_json(s.plan);
+    if (!s.plan.empty()) world.plan = run_plan_from_json(s.plan);
+    if (!world.plan.decisions.empty()) world.profile_rules = Rules::of_run(world.plan.decisions, s.profile);
+    world.has_planned_choices = !world.plan.decisions.empty();
   } catch (const Error& e) {
     return std::string(which) + " cannot be used: " + e.what();
   }
@@ -94,6 +97,17 @@ void look_at_network(bool speaks) {
   s.link_bits_per_s = world.network.bits_per_s;
   if (s.compress_link_bits_per_s == 0) s.compress_link_bits_per_s = s.link_bits_per_s;
   if (speaks && s.verbose >= 1) warn("network: " + world.network.line());
+}
+
+/// Says on rank 0 if the plan is of a run of another size; what fits is used all the same.
+void compare_with_plan(int size) {
+  const RunPlan& plan = world.plan;
+  const std::set<int> nodes(world.node_of_rank.begin(), world.node_of_rank.end());
+  const int found = static_cast<int>(nodes.size());
+  if (plan.ranks == 0 || (plan.ranks == size && plan.nodes == found)) return;
+  warn("the plan is for " + std::to_string(plan.ranks) + " ranks on " + std::to_string(plan.nodes) +
+       " nodes, and here are " + std::to_string(size) + " on " + std::to_string(found) +
+       ": calls that it knows are done as it says, all others as without it");
 }
 
 bool nothing_to_do() {
@@ -126,6 +140,7 @@ void start_world() {
     world.settings.enabled = false;
     return;
   }
+  if (rank == 0) compare_with_plan(size);
   world.rules = world.profile_rules ? &*world.profile_rules : &Rules::defaults();
   world.yields = world.settings.yield && !library_yields();
   PMPI_Comm_group(MPI_COMM_WORLD, &world.group);

@@ -9,9 +9,10 @@
 #include <vector>
 
 #include "antiphon/overrides.hpp"
-#include "antiphon/phases.hpp"
+#include "antiphon/run_plan.hpp"
 #include "antiphon/select.hpp"
 #include "job/assumed_nodes.hpp"
+#include "job/plan_use.hpp"
 #include "job/settings.hpp"
 #include "network/agree.hpp"
 
@@ -34,9 +35,9 @@ struct World {
   bool restarts_requests = true;  ///< the library's persistent requests can be trusted
   network::Network network;       ///< what messages between nodes travel by
   std::string transport;          ///< the same, as in Question::transport
-  CompiledPlan plan;              ///< from ANTIPHON_PLAN: patterns with their schedules
-  /// These count the alltoallv calls that fit the plan here, and those that do not.
-  std::atomic<std::int64_t> planned_calls{0}, unplanned_calls{0};
+  RunPlan plan;                   ///< from ANTIPHON_PLAN
+  bool has_planned_choices = false;
+  PlanUse plan_use;
   MPI_Group group = MPI_GROUP_NULL;
   std::vector<int> node_of_rank;  ///< by rank of MPI_COMM_WORLD; nodes are numbered by their lowest rank
   /// ANTIPHON_NODES gives the location of each rank; empty means that ranks are where they really are.
@@ -46,7 +47,6 @@ struct World {
   [[nodiscard]] bool watches() const {
     return active.load(std::memory_order_relaxed) && !idle.load(std::memory_order_relaxed);
   }
-  void count_planned(bool fits) { (fits ? planned_calls : unplanned_calls).fetch_add(1, std::memory_order_relaxed); }
 };
 extern World world;
 

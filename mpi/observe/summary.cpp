@@ -2,7 +2,6 @@
 #include "observe/summary.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <ctime>
 #include <mutex>
@@ -35,14 +34,6 @@ double mean(double value, int ranks) {
   return sum / ranks;
 }
 
-/// Counts the alltoallv calls of all ranks that fit the plan, and those that do not.
-Json planned_calls() {
-  const std::array<std::int64_t, 2> mine{world.planned_calls.load(), world.unplanned_calls.load()};
-  std::array<std::int64_t, 2> all{};
-  PMPI_Reduce(mine.data(), all.data(), 2, MPI_INT64_T, MPI_SUM, 0, own);
-  return {{"matched_calls", all[0]}, {"other_calls", all[1]}};
-}
-
 /// Makes the document, on rank 0.
 Json make_document(int ranks) {
   const ClockReading last = read_clocks(own);
@@ -61,7 +52,6 @@ Json make_document(int ranks) {
            {"hosts", hosts},
            {"clock_error_s", error_s},
            {"collectives", rows.of_all_ranks(run_s, {first_reading, last}, own)}};
-  if (!world.settings.plan.empty()) all["plan"] = planned_calls();
   if (all.at("collectives").empty())
     all["nothing_seen"] = "the program makes none, or its calls do not reach Antiphon (hint: `antiphon doctor`)";
   return all;

@@ -64,11 +64,6 @@ void print(std::FILE* out, const Json& document) {
     return static_cast<void>(
         std::fprintf(out, "antiphon: no collective call was seen: %s; %s\n", why->as_string().c_str(), run.c_str()));
   std::fprintf(out, "antiphon: %s\n", run.c_str());
-  if (const Json* const plan = document.find("plan")) {
-    const std::int64_t fitting = plan->at("matched_calls").as_integer();
-    std::fprintf(out, "antiphon: %ld of %ld Alltoallv calls (of all ranks) were as the plan says\n",
-                 static_cast<long>(fitting), static_cast<long>(fitting + plan->at("other_calls").as_integer()));
-  }
   print_rows(out, document.at("collectives"));
 }
 

@@ -25,7 +25,8 @@ std::string short_name(const std::string& name) { return name.substr(0, name.fin
 /// Returns the node that a placement (docs/reference/placement.md) wants for each rank. Throws if the text is not one.
 Names wanted_nodes(const std::string& text) {
   if (text.empty()) throw std::runtime_error("rank 0 found none");
-  const auto document = Json::parse(text);
+  auto document = Json::parse(text);
+  if (document.at("format") == "antiphon-plan") document = Json(document.at("placement"));
   if (document.at("format") != "antiphon-placement") throw std::runtime_error("its format is not antiphon-placement");
   if (document.at("version") != 1) throw std::runtime_error("it is of another version than 1");
   Names names;

@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "antiphon/error.hpp"
+#include "antiphon/run_plan.hpp"
 #include "phases/json.hpp"
 
 namespace antiphon {
@@ -82,7 +83,7 @@ Json schedule_pattern(const JsonNode& request) {
 }
 
 Json describe_plan(const JsonNode& request) {
-  const CompiledPlan plan = compiled_plan_from_json(request.at("plan").text());
+  const RunPlan plan = run_plan_from_json(request.at("plan").text());
   Json patterns = Json::array();
   const Fabric fabric = fabric_of(request);
   for (const CompiledPattern& compiled : plan.patterns) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <optional>
 
+#include "antiphon/adapt.hpp"
 #include "antiphon/error.hpp"
 #include "antiphon/matrix.hpp"
 #include "antiphon/replay.hpp"
@@ -113,6 +114,13 @@ Json choose(const JsonNode& request) {
   if (request.boolean_or("model", false)) return json_of(choose_as_run(request, question, rules));
   const Choice& choice = own ? rules.choose_own(question) : rules.choose(question);
   return json_of(choice);
+}
+
+/// Returns the sizes that a run takes for one, as its choices and its evidence do.
+Json size_class(const JsonNode& request) {
+  const JsonNode bytes = request.at("bytes");
+  const SizeClass sizes = SizeClass::of(bytes.integer(0, max_bytes));
+  return {{"least_bytes", sizes.least}, {"most_bytes", sizes.most}};
 }
 
 Json parse(const JsonNode& request) {
@@ -238,6 +246,7 @@ constexpr std::array requests{
     Request{"algorithms", list_algorithms},
     Request{"choose", choose},
     Request{"parse", parse},
+    Request{"size_class", size_class},
     Request{"supported", supported},
     Request{"build", build},
     Request{"check", check_algorithm},

@@ -78,7 +78,8 @@ void check_pieces(const CompiledPattern& compiled, const JsonNode& cut) {
 }
 
 CompiledPattern read_compiled(const JsonNode& node) {
-  node.allow_only({"collective", "calls", "expected_ns", "synchronisation", "cut", "size", "scheduler", "phases"});
+  node.allow_only(
+      {"collective", "calls", "expected_ns", "saves_ns", "synchronisation", "cut", "size", "scheduler", "phases"});
   const JsonNode collective = node.at("collective");
   if (collective.text() != name(Collective::alltoallv)) collective.fail("only alltoallv has phases");
   CompiledPattern compiled;
@@ -91,6 +92,7 @@ CompiledPattern read_compiled(const JsonNode& node) {
   compiled.cut = {cut.element(0).integer(0, max_bytes), static_cast<std::int32_t>(cut.element(1).integer(1, 64))};
   compiled.calls = node.integer_or("calls", 0, 0, INT64_MAX);
   compiled.expected_ns = node.integer_or("expected_ns", 0, 0, INT64_MAX);
+  compiled.saves_ns = node.integer_or("saves_ns", 0, 0, max_bytes);
   compiled.phases = read_phases(node);
   check_pieces(compiled, cut);
   return compiled;
@@ -121,6 +123,7 @@ Json json_of(const CompiledPattern& compiled) {
   Json out{{"collective", name(Collective::alltoallv)},
            {"calls", compiled.calls},
            {"expected_ns", compiled.expected_ns},
+           {"saves_ns", compiled.saves_ns},
            {"synchronisation", name(compiled.synchronisation)},
            {"cut", Json::array({compiled.cut.piece_bytes, compiled.cut.window})}};
   out.update(json_of(compiled.phases));
@@ -175,14 +178,21 @@ Fabric fabric_from_json(std::string_view text) {
   return read_fabric(JsonNode(value));
 }
 
+std::vector<CompiledPattern> read_compiled_patterns(const JsonNode& list) {
+  std::vector<CompiledPattern> patterns;
+  const std::size_t count = list.array_size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const JsonNode one = list.element(i);
+    patterns.push_back(read_compiled(one));
+  }
+  return patterns;
+}
+
 CompiledPlan read_compiled_plan(const JsonNode& document) {
   document.allow_only({"version", "patterns"});
   check_version(document);
-  CompiledPlan plan;
   const JsonNode patterns = document.at("patterns");
-  const std::size_t count = patterns.array_size();
-  for (std::size_t i = 0; i < count; ++i) plan.patterns.push_back(read_compiled(patterns.element(i)));
-  return plan;
+  return {read_compiled_patterns(patterns)};
 }
 
 std::string to_json(const Pattern& pattern) { return versioned(json_of(pattern)).dump(); }

@@ -15,5 +15,7 @@ Json json_of(const CompiledPattern& compiled);
 Pattern read_pattern(const JsonNode& node);
 Fabric read_fabric(const JsonNode& node);
 CompiledPlan read_compiled_plan(const JsonNode& document);
+/// Reads a plan's list of patterns.
+std::vector<CompiledPattern> read_compiled_patterns(const JsonNode& list);
 
 }  // namespace antiphon

@@ -23,7 +23,7 @@ struct Bounds {
 };
 
 struct Rule {
-  Bounds bytes, ranks, ranks_per_node, nodes, link_bits_per_s;
+  Bounds bytes, ranks, ranks_per_node, nodes, link_bits_per_s, stride;
   std::optional<bool> commutative, exact, blocked, nonblocking;
   std::string mpi, transport;
   Choice choice;
@@ -32,10 +32,10 @@ struct Rule {
   [[nodiscard]] bool matches(const Question& q) const {
     const bool size_fits = q.bytes < 0 ? bytes.any() : bytes.hold(q.bytes);
     return size_fits && ranks.hold(q.ranks) && ranks_per_node.hold(q.max_ranks_per_node) && nodes.hold(q.nodes) &&
-           link_bits_per_s.hold(q.link_bits_per_s) && commutative.value_or(q.commutative) == q.commutative &&
-           exact.value_or(q.exact) == q.exact && blocked.value_or(q.blocked) == q.blocked &&
-           nonblocking.value_or(q.nonblocking) == q.nonblocking && (mpi.empty() || mpi == q.mpi) &&
-           (transport.empty() || transport == q.transport) && supported(q);
+           link_bits_per_s.hold(q.link_bits_per_s) && stride.hold(q.stride) &&
+           commutative.value_or(q.commutative) == q.commutative && exact.value_or(q.exact) == q.exact &&
+           blocked.value_or(q.blocked) == q.blocked && nonblocking.value_or(q.nonblocking) == q.nonblocking &&
+           (mpi.empty() || mpi == q.mpi) && (transport.empty() || transport == q.transport) && supported(q);
   }
 
   [[nodiscard]] bool supported(const Question& q) const {
@@ -88,15 +88,24 @@ std::vector<Collective> read_collectives(const JsonNode& rule) {
   return collectives;
 }
 
-void read_rule(const JsonNode& node, Table& table) {
+double seconds_or_0(const JsonNode& rule, std::string_view key) {
+  constexpr double max_seconds = 1e9;
+  const auto field = rule.find(key);
+  return field ? field->number(0, max_seconds) : 0;
+}
+
+/// Reads what a question must be for the rule to match.
+Rule read_conditions(const JsonNode& node) {
   node.allow_only({"collective", "bytes", "ranks", "ranks_per_node", "nodes", "link_bits_per_s", "commutative", "exact",
-                   "blocked", "nonblocking", "transport", "mpi", "use", "why"});
+                   "blocked", "nonblocking", "stride", "transport", "mpi", "use", "why", "calls", "expected_s",
+                   "saves_s"});
   Rule rule;
   rule.bytes = read_bounds(node, "bytes");
   rule.ranks = read_bounds(node, "ranks");
   rule.ranks_per_node = read_bounds(node, "ranks_per_node");
   rule.nodes = read_bounds(node, "nodes");
   rule.link_bits_per_s = read_bounds(node, "link_bits_per_s");
+  rule.stride = read_bounds(node, "stride");
   if (const auto commutative = node.find("commutative")) rule.commutative = commutative->boolean();
   if (const auto exact = node.find("exact")) rule.exact = exact->boolean();
   if (const auto blocked = node.find("blocked")) rule.blocked = blocked->boolean();
@@ -109,24 +118,34 @@ void read_rule(const JsonNode& node, Table& table) {
     rule.transport = transport->text();
     if (rule.transport != "tcp" && rule.transport != "other") transport->fail("expected \"tcp\" or \"other\"");
   }
+  return rule;
+}
+
+void read_rule(const JsonNode& node, Table& table, bool planned) {
+  Rule rule = read_conditions(node);
   const auto why = node.find("why");
   const std::string reason = why ? why->text() : node.path();
+  (void)node.integer_or("calls", 0, 0, INT64_MAX);
+  (void)seconds_or_0(node, "expected_s");
+  const double saves_s = seconds_or_0(node, "saves_s");
   for (const Collective collective : read_collectives(node)) {
     rule.choice = read_choice(node, collective);
     rule.choice.reason = reason;
+    rule.choice.planned = planned;
+    rule.choice.saves_s = saves_s;
     rule.problem.collective = collective;
     rule.problem.parameters = rule.choice.parameters;
     table[static_cast<std::size_t>(collective)].push_back(rule);
   }
 }
 
-void read_table(const JsonNode& node, Table& table) {
+void read_table(const JsonNode& node, Table& table, bool planned = false) {
   node.allow_only({"version", "rules"});
   const JsonNode version = node.at("version");
   if (version.integer() != 1) version.fail("this Antiphon reads version 1 of rules");
   const JsonNode rules = node.at("rules");
   const std::size_t count = rules.array_size(max_rules);
-  for (std::size_t i = 0; i < count; ++i) read_rule(rules.element(i), table);
+  for (std::size_t i = 0; i < count; ++i) read_rule(rules.element(i), table, planned);
 }
 
 const Choice& no_rule() {
@@ -161,12 +180,25 @@ Rules Rules::parse(std::string_view text) {
   return rules;
 }
 
-Rules Rules::of_profile(std::string_view text) {
-  const Json document = JsonNode::parse(text, max_document_bytes);
-  const JsonNode profile(document);
+Rules Rules::of_profile(std::string_view text) { return of_run("", text); }
+
+void Rules::check(const JsonNode& decisions) {
+  Table table;
+  read_table(decisions, table, true);
+}
+
+Rules Rules::of_run(std::string_view plan, std::string_view profile) {
   Rules rules;
   Table& table = rules.impl_->by_collective;
-  if (const auto decisions = profile.find("decisions")) read_table(*decisions, table);
+  if (!plan.empty()) {
+    const Json document = JsonNode::parse(plan, max_document_bytes);
+    read_table(JsonNode(document), table, true);
+  }
+  if (!profile.empty()) {
+    const Json document = JsonNode::parse(profile, max_document_bytes);
+    const JsonNode root(document);
+    if (const auto decisions = root.find("decisions")) read_table(*decisions, table);
+  }
   const Table& defaults = Rules::defaults().impl_->by_collective;
   for (std::size_t c = 0; c < table.size(); ++c) {
     rules.impl_->of_profile[c] = table[c].size();

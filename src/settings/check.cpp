@@ -5,7 +5,8 @@
 
 #include "antiphon/error.hpp"
 #include "antiphon/overrides.hpp"
-#include "antiphon/phases.hpp"
+#include "antiphon/run_plan.hpp"
+#include "antiphon/select.hpp"
 #include "antiphon/settings.hpp"
 
 namespace antiphon {
@@ -27,8 +28,8 @@ struct Readable {
 constexpr Readable readable[] = {
     {"ANTIPHON_FORCE", [](const std::string& value) { parse_force(value, 0); },
      "write 'alltoall:rotated:window=2;bcast:chain', or '*:on'; `antiphon bench --list` shows the algorithms"},
-    {"ANTIPHON_PLAN", [](const std::string& value) { compiled_plan_from_json(contents(value)); },
-     "`antiphon compile` writes plans, from a trace or from patterns"},
+    {"ANTIPHON_PLAN", [](const std::string& value) { run_plan_from_json(contents(value)); },
+     "`antiphon plan` writes plans, from a run or its trace"},
     {"ANTIPHON_PROFILE", [](const std::string& value) { Rules::of_profile(contents(value)); },
      "`antiphon tune` writes a profile's decisions anew"},
 };

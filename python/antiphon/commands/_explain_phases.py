@@ -16,6 +16,7 @@ from antiphon.output import files
 from antiphon.output.tables import bytes_text, new_table, print_wide, ratio_text, time_text
 from antiphon.patterns import compiled
 from antiphon.patterns.compiled import Bound, Compiled
+from antiphon.plan import Plan, tables
 from antiphon.units import parse_rate
 
 MAX_SHOWN_PHASES = 40
@@ -28,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--pattern", metavar="P", help=f"schedule a pattern: a file, or {', '.join(patterns.GENERATORS)}, each with "
         ":BYTES for its block and for --ranks ranks",
     )  # fmt: skip
-    group.add_argument("--plan", type=Path, metavar="FILE", help="show a plan that `antiphon compile` wrote")
+    group.add_argument("--plan", type=Path, metavar="FILE", help="show a plan, of `antiphon plan` or `compile`")
     group.add_argument("--switches", metavar="N,N,…", help="nodes behind each switch, as 8,8 (default: one switch)")
     group.add_argument("--uplink-rate", metavar="RATE", help="of each switch's link to the others")
     group.add_argument("--seed", type=int, default=patterns.SEED, help="of a random pattern (default: %(default)s)")
@@ -38,9 +39,9 @@ def run(args: argparse.Namespace, link_bits_per_s: int) -> int:
     """Explains a pattern or a plan."""
     fabric = _fabric(args, link_bits_per_s)
     if args.plan:
-        described = _plan(args.plan, fabric)
-        document: Any = {"patterns": [_json(c, bound) for c, bound in described]}
-        shown = described
+        plan = Plan.load(args.plan)
+        shown = compiled.describe_plan(args.plan.read_text(encoding="utf-8"), fabric)
+        document: Any = {**tables.to_json(plan), "patterns": [_json(c, bound) for c, bound in shown]}
     else:
         pattern = patterns.named(args.pattern, args.ranks or 16, args.seed)
         scheduled = compiled.schedule(pattern, fabric, build_times=True)
@@ -54,18 +55,13 @@ def run(args: argparse.Namespace, link_bits_per_s: int) -> int:
         return 0
     if not args.plan:
         _show_candidates(pattern, scheduled)
+    elif plan.made_for:
+        tables.show(plan)
     for one, bound in shown:
         _show(one, bound)
     if args.svg:
         output.stderr().print(f"wrote {args.svg}", soft_wrap=True)
     return 0
-
-
-def _plan(path: Path, fabric: dict[str, Any]) -> list[tuple[Compiled, Bound]]:
-    try:
-        return compiled.describe_plan(path.read_text(encoding="utf-8"), fabric)
-    except (OSError, UnicodeDecodeError) as error:
-        raise AntiphonError(f"cannot read the plan {path}: {error}") from None
 
 
 def _fabric(args: argparse.Namespace, link_bits_per_s: int) -> dict[str, Any]:

@@ -63,8 +63,8 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     add("--mpi", metavar="MPI", help="openmpi, mpich, mpiabi, or the path of a prefix, an mpirun or a libmpi "
         "(default: the one the program is linked to)")  # fmt: skip
     add("--profile", type=Path, metavar="FILE", help="profile of the machine, with its decisions")
-    add("--plan", type=Path, metavar="FILE", help="schedules for patterns that are known, as written by "
-        "`antiphon compile`")  # fmt: skip
+    add("--plan", type=Path, metavar="FILE", help="a plan for the program, as written by `antiphon plan`, or "
+        "by `antiphon compile`")  # fmt: skip
     add("--summary", nargs="?", const="1", metavar="FILE", help="show at the end what was accelerated; --summary=FILE "
         "writes it there (FILE.json: as JSON)")  # fmt: skip
     add("--metrics", type=Path, metavar="FILE", help="write at the end what was chosen and how long it took, as "

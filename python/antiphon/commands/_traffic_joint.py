@@ -9,7 +9,7 @@ from typing import Any
 
 from antiphon import output
 from antiphon.errors import AntiphonError
-from antiphon.output import tables
+from antiphon.output import files, tables
 from antiphon.trace import Trace
 
 
@@ -26,8 +26,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Optimises and prints."""
+    from antiphon.plan import making
     from antiphon.traffic.joint import Optimiser
 
+    profile = _profile_of(args)
+    if args.output is not None:
+        files.check(args.output)
+    optimiser = Optimiser(Trace.load(args.file), profile, args.library)
+    outcome = optimiser.run()
+    document = described(outcome)
+    if args.output is not None:
+        recorded = making.Recorded(optimiser.trace, profile, library=args.library)
+        making.of_joint(optimiser, outcome, recorded).save(args.output)
+    if args.json:
+        output.print_json(document)
+    else:
+        _show(document, args)
+    return 0
+
+
+def _profile_of(args: argparse.Namespace) -> str:
+    """Returns the profile's text, and settles which file is the trace."""
     if args.joint and args.profile is None:
         output.print_hint("--joint PROFILE is written --joint --profile PROFILE now; the old form goes away some day")
         args.profile = Path(args.joint)
@@ -38,16 +57,14 @@ def run(args: argparse.Namespace) -> int:
     if args.file is None:
         raise AntiphonError("no TRACE is named", hint="`antiphon trace -n 4 ./solver` records one")
     try:
-        profile = args.profile.read_text(encoding="utf-8")
+        return str(args.profile.read_text(encoding="utf-8"))
     except OSError as error:
         raise AntiphonError(f"{args.profile}: {error.strerror}", hint="`antiphon probe` writes profiles") from None
     except UnicodeDecodeError:
         raise AntiphonError(f"{args.profile}: is not a text file", hint="`antiphon probe` writes profiles") from None
-    outcome = Optimiser(Trace.load(args.file), profile, args.library).run()
-    document = described(outcome)
-    if args.json:
-        output.print_json(document)
-        return 0
+
+
+def _show(document: dict[str, Any], args: argparse.Namespace) -> None:
     table = tables.new_table(f"{args.file}: predicted communication, Antiphon's collectives")
     for heading in ("", "collectives", "point-to-point", "together", "times less"):
         table.add_column(heading, justify="left" if not heading else "right")
@@ -56,25 +73,15 @@ def run(args: argparse.Namespace) -> int:
         table.add_row(row["name"], *times, tables.ratio_text(row["gain"]))
     tables.print_wide(table)
     output.stdout().print(f"algorithms: --force '{document['force']}'", soft_wrap=True)
-    return 0
+    if args.output is not None:
+        output.stderr().print(f"{args.output}: use it by `antiphon run --plan {args.output} …`, or write its placement "
+                              f"for a launcher by `antiphon map`", soft_wrap=True, markup=False)  # fmt: skip
 
 
 def described(outcome: Any) -> dict[str, Any]:
     """Returns the result as --json prints it."""
-    names = {"as it ran": "start", "algorithms alone": "algorithms", "placement alone": "placement", "both": "both"}
-    states = []
-    for name, key in names.items():
-        state = getattr(outcome, key)
-        gain = outcome.start.seconds / state.seconds if state.seconds > 0 else 1.0
-        states.append(
-            {
-                "name": name,
-                "seconds": state.seconds,
-                "collectives_s": state.collectives_s,
-                "point_to_point_s": state.point_to_point_s,
-                "gain": gain,
-            }
-        )
+    from antiphon.plan import making
+
     choices = [
         {"collective": call.collective, "ranks": call.ranks, "bytes": call.bytes, "use": use}
         for call, use in outcome.both.choices.items()
@@ -83,7 +90,7 @@ def described(outcome: Any) -> dict[str, Any]:
     longest = {c["collective"]: c for c in sorted(choices, key=lambda c: int(c["bytes"]))}
     force = ";".join(f"{name}:{c['use']}" for name, c in longest.items())
     return {
-        "states": states,
+        "states": making.states_of(outcome),
         "rounds": outcome.rounds,
         "node_of_rank": outcome.both.nodes,
         "choices": choices,

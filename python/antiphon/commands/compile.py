@@ -23,7 +23,7 @@ from antiphon.errors import AntiphonError
 from antiphon.model.limits import PAYLOAD_SHARE
 from antiphon.output import files
 from antiphon.output.tables import bytes_text, new_table, print_wide, ratio_text, time_text
-from antiphon.patterns import compiled, repeating
+from antiphon.patterns import of_trace, repeating
 from antiphon.trace import Trace
 from antiphon.units import parse_rate
 
@@ -53,8 +53,8 @@ def run(args: argparse.Namespace) -> int:
             f"{len(found)} patterns of MPI_Alltoallv, none seen {args.min_calls} times" if found else "no MPI_Alltoallv"
         )
         raise AntiphonError(f"{args.trace}: {what}", hint="`antiphon trace --show` shows what is in it", exit_code=1)
-    plan, rows = _compile(trace, kept, link)
-    files.write(args.output, json.dumps(plan) + "\n")
+    patterns, rows = of_trace.compile_patterns(trace.nodes, kept, link)
+    files.write(args.output, json.dumps({"version": 1, "patterns": patterns}) + "\n")
     if args.json:
         output.print_json({"plan": str(args.output), "patterns": rows, "left_out": len(found) - len(kept)})
     else:
@@ -67,25 +67,6 @@ def _link_bytes_per_s(text: str) -> int:
         return int(parse_rate(f"{text}bit" if text.isdigit() else text) * PAYLOAD_SHARE / 8)
     except ValueError as error:
         raise AntiphonError(f"--link-rate: {error}") from None
-
-
-def _compile(trace: Any, kept: list[repeating.Repeating], link: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Returns the plan, and a line about each pattern. Ranks that lie differently on nodes are scheduled apart."""
-    plan: dict[str, Any] = {"version": 1, "patterns": []}
-    rows = []
-    for one in kept:
-        fabric = {"link_bytes_per_s": link, "node_of_rank": repeating.node_of_members(trace, one.members)}
-        text = compiled.compile_plan([(one.pattern, one.calls)], fabric)
-        plan["patterns"] += json.loads(text)["patterns"]
-        ((schedule, bound),) = compiled.describe_plan(text, fabric)
-        rows.append({
-            "ranks": one.pattern.size, "messages": len(one.pattern.messages), "bytes": one.pattern.bytes,
-            "calls": one.calls,
-            "traced_s": one.duration_s / one.calls, "expected_s": schedule.expected_s, "bound_s": bound.seconds,
-            "scheduler": schedule.scheduler, "phases": len(schedule.phases),
-            "synchronisation": schedule.synchronisation,
-        })  # fmt: skip
-    return plan, rows
 
 
 def _show(path: Path, rows: list[dict[str, Any]], left_out: int) -> None:

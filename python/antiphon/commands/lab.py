@@ -32,6 +32,7 @@ from antiphon.mpi.launch import rank_environment
 from antiphon.mpi.program import find_mpi
 from antiphon.output import tables
 from antiphon.placement import Placement
+from antiphon.plan import using
 
 DEFAULT_NAME = "lab"
 _CLUSTER_OPTIONS = (
@@ -151,13 +152,15 @@ def _up(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     mpi = find_mpi(args.program, args.mpi)
-    env = _rank_env(args, mpi)
-    placement = Placement.load(args.placement) if args.placement else None
     if args.name:
         _refuse_cluster_options(args)
         lab = Lab.attach(args.name)
     else:
         lab = Lab(_spec(args))
+    if not args.plain:
+        using.apply(args, [(name, lab.spec.ranks_per_node) for name in lab.spec.node_names()])
+    env = _rank_env(args, mpi)
+    placement = Placement.load(args.placement) if args.placement else None
     with lab:
         if not args.json:
             _say(f"lab: {lab.spec.summary()}; {args.n or lab.spec.ranks} ranks, {mpi.label}, {_kind(args)}")

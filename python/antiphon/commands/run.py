@@ -10,6 +10,7 @@ and starts the matching launcher. Options go before PROGRAM; everything after it
   antiphon run ./solver                  inside a Slurm, PBS, LSF, Flux or Grid Engine job: on its nodes and slots
   antiphon run --launcher srun -n 64 ./solver
   antiphon run --placement placement.json ./solver       ranks where `antiphon map` wants them
+  antiphon run --plan solver.plan ./solver input.dat     what `antiphon plan` found: places, algorithms, patterns
   antiphon run --apply solver.trace --profile machine.json ./solver       the same at once, from a trace
 """
 
@@ -19,6 +20,7 @@ import argparse
 import os
 import shutil
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from antiphon import model, output, profile
@@ -29,6 +31,7 @@ from antiphon.mpi import Mpi, jobs
 from antiphon.mpi.launch import Launch, launch_command, rank_environment, read_hostfile, srun_command
 from antiphon.mpi.program import find_mpi
 from antiphon.placement import Placement, launchers, launching, starting
+from antiphon.plan import using
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -78,13 +81,19 @@ def prepare(args: argparse.Namespace) -> Launch:
         output.print_hint(mpi.note)
     if vars(args).get("apply") is not None:
         _apply(args)
+    if "placement" in vars(args):  # `antiphon trace` records where ranks go without a plan
+        using.apply(args)
     env = rank_environment(mpi, _options.settings(args), os.environ)
     _check_profile(args)
     argv = [args.program, *args.args]
-    extra = args.launcher_args
     if vars(args).get("placement") is not None:
-        return _placed(args, mpi, argv, env, extra)
-    return starting.where(args.hostfile, args.launcher, extra, args.n).start(mpi, args.n, argv, env)
+        return _placed(args, mpi, argv, env, args.launcher_args)
+    return start_of(args, mpi, argv, env)
+
+
+def start_of(args: argparse.Namespace, mpi: Mpi, argv: list[str], env: Mapping[str, str]) -> Launch:
+    """Returns the launch of these words, where `add_launch_options`'s options say."""
+    return starting.where(args.hostfile, args.launcher, args.launcher_args, args.n).start(mpi, args.n, argv, env)
 
 
 def _apply(args: argparse.Namespace) -> None:

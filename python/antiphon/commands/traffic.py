@@ -9,8 +9,8 @@ Each collective is decomposed by a table that says which algorithm the MPI libra
   antiphon traffic run.trace --library mpich-5     as another library would send them
   antiphon traffic run.trace --own --profile machine.json
   antiphon traffic run.trace --phases 4            four equally long phases, each for itself
-  antiphon traffic run.trace --joint --profile machine.json
-                                                   placement and Antiphon's algorithms, optimised together
+  antiphon traffic run.trace --joint --profile machine.json -o run.plan
+                                                   placement and Antiphon's algorithms, optimised together, as a plan
   antiphon traffic --verify --lab --mpi mpich      is the table right? Against the counters of each node's interface
 """
 
@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options of `antiphon traffic`."""
     add = parser.add_argument
     add("file", nargs="?", type=Path, metavar="TRACE", help="a trace, or a file that was written with -o")
-    add("-o", "--output", type=Path, metavar="FILE", help="write the messages between ranks")
+    add("-o", "--output", type=Path, metavar="FILE", help="write the messages between ranks; with --joint: the plan")
     add("--library", default="", metavar="NAME", help="whose algorithms (default: the library of the recorded run)")
     add("--libraries", action="store_true", help="list the libraries that there are tables for")
     add("--own", action="store_true", help="as Antiphon's own collectives, where its rules choose them")

@@ -156,6 +156,8 @@ def kind_of(path: Path) -> str:
         return "traffic"
     if not begin.lstrip().startswith(b"{"):
         return "trace"
+    if b'"antiphon-plan"' in begin:
+        return "placement"
     if b'"antiphon-placement"' not in path.read_bytes():
         raise AntiphonError(f"{path} is neither a trace nor a placement",
                             hint="the trace comes first: antiphon map TRACE MACHINE.json")  # fmt: skip

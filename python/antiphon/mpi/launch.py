@@ -61,7 +61,7 @@ class Settings:
         if self.plan is not None:
             if not self.plan.is_file():
                 raise AntiphonError(f"--plan {self.plan}: no such file",
-                                    hint="`antiphon compile` writes plans from a trace or from patterns")  # fmt: skip
+                                    hint="`antiphon plan` writes plans, from a run or its trace")  # fmt: skip
             variables["ANTIPHON_PLAN"] = str(self.plan.absolute())
         if self.force:
             variables["ANTIPHON_FORCE"] = self.force

@@ -81,7 +81,7 @@ def _calls_of(rank: RankTrace) -> dict[tuple[Members, int], list[Call]]:
     return calls
 
 
-def node_of_members(trace: Trace, members: Members) -> list[int]:
-    """Returns the node of each rank of a communicator, numbered by first appearance."""
+def node_of_members(nodes: Sequence[int], members: Members) -> list[int]:
+    """Returns the node of each rank of a communicator, numbered by first appearance; `nodes`: of each rank of all."""
     numbers: dict[int, int] = {}
-    return [numbers.setdefault(trace.nodes[member], len(numbers)) for member in members if member is not None]
+    return [numbers.setdefault(nodes[member], len(numbers)) for member in members if member is not None]

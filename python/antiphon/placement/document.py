@@ -14,6 +14,8 @@ from antiphon.errors import AntiphonError
 from antiphon.output import files
 
 FORMAT = "antiphon-placement"
+#: A plan (antiphon.plan) has a placement within.
+PLAN_FORMAT = "antiphon-plan"
 VERSION = 1
 HINT = "`antiphon map TRACE MACHINE.json -o FILE` writes placements"
 MAX_RANKS = 1 << 24
@@ -86,13 +88,17 @@ class Placement:
 
     @classmethod
     def load(cls, path: Path) -> Placement:
-        """Reads a file; an error says what is wrong with it."""
+        """Reads a file, or that part of a plan; an error says what is wrong with it."""
         try:
             document = parse_json(path.read_text(encoding="utf-8"))
         except OSError as error:
             raise AntiphonError(f"{path}: {error.strerror}", hint=HINT) from None
         except (ValueError, RecursionError) as error:
             raise AntiphonError(f"{path} is no placement: {error}", hint=HINT) from None
+        if isinstance(document, dict) and document.get("format") == PLAN_FORMAT:
+            document = document.get("placement") or {}
+            if not document:
+                raise AntiphonError(f"{path}: this plan places no ranks", hint="`antiphon explain --plan` shows a plan")
         try:
             return cls.of_json(document)
         except AntiphonError as error:

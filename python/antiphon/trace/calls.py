@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -27,6 +28,15 @@ class Communicator:
     def size(self) -> int:
         """Returns the number of ranks (of an intercommunicator: the local ones)."""
         return len(self.members)
+
+    @property
+    def stride(self) -> int:
+        """Returns how far apart in MPI_COMM_WORLD the members are, each from the next: 1 for the world and for rows of
+        a grid, its width for columns; 0: differently far, or backwards."""
+        if None in self.members or self.size < 2:
+            return 0
+        apart = {int(b) - int(a) for a, b in itertools.pairwise(self.members)}  # type: ignore[arg-type]
+        return max(apart.pop(), 0) if len(apart) == 1 else 0
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ import numpy as np
 from antiphon import core
 from antiphon.trace import Trace
 from antiphon.traffic import libraries
-from antiphon.traffic.decompose import Decomposer, Own, by_schedule
+from antiphon.traffic.decompose import Decomposer, Own, by_schedule, question_of
 from antiphon.traffic.edges import Array, Edges, Uniform
 from antiphon.traffic.graph import Part, Traffic
 from antiphon.traffic.libraries import CollectiveCall, LibraryAlgorithm
@@ -158,6 +158,10 @@ class Optimiser:
             seconds += max(alone, calls * self.shared(layer, nodes, choice) if len(layer) > 1 else 0.0)
         return seconds
 
+    def calls(self, call: CollectiveCall) -> int:
+        """How many of these calls a rank makes."""
+        return sum(max(one.calls for one in layer) for layer in self.layers[call])
+
     def shared(self, layer: Sequence[Asked], nodes: Sequence[int], choice: str) -> float:
         """What the messages of one call on each of these communicators take, as one heap."""
         key = (layer[0].call, tuple(one.members[0] for one in layer), choice, tuple(nodes))
@@ -175,6 +179,19 @@ class Optimiser:
         """Of one call; where no rule fits, the model's."""
         chosen = self.own.choose(one.call, np.array(nodes, np.int64)[list(one.members)]).schedule
         return chosen or str(self.candidates(one, nodes)[0]["choice"])
+
+    def as_run(self, nodes: Sequence[int], measured: bool) -> Choices:
+        """What a run chooses there by itself: the rules' choice, put to its model of a measured machine or a guess."""
+        found: Choices = {}
+        for one in self.asked:
+            places = np.array(nodes, np.int64)[list(one.members)]
+            question = question_of(one.call, places, self.own.library.about["family"], self.own.link_bits_per_s)
+            chosen = core.choose(question, self.profile if measured else None, model=True)
+            if chosen.algorithm is None:
+                found[one.call] = self.own.library.choose(one.call, places).schedule or self.rule(one, nodes)
+            else:
+                found[one.call] = chosen.choice
+        return found
 
     def best(self, nodes: Sequence[int]) -> Choices:
         """What the model finds fastest there."""

@@ -48,6 +48,8 @@ class CollectiveCall:
     in_place: bool = False
     #: Bytes of each rank's block, of irregular collectives; None: `bytes` each.
     counts: tuple[int, ...] | None = None
+    #: How far apart in MPI_COMM_WORLD the ranks are, as rules say it; 0: differently far.
+    stride: int = 1
 
     def total_bytes(self) -> int:
         """All blocks together."""

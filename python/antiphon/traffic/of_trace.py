@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -289,7 +289,8 @@ def _calls_of(rows: Sequence[tuple[int, Shape, Counted]]) -> Iterator[TracedColl
         if collective == "alltoallv":
             exchanged.append((rank, shape, count))
         elif place[rank] == shape.root if collective in ROOT_TELLS else rank == one:
-            key = (call_of(collective, shape, comm.size, place[rank]), bool(shape.flags & AS_SCHEDULE))
+            call = replace(call_of(collective, shape, comm.size, place[rank]), stride=comm.stride)
+            key = (call, bool(shape.flags & AS_SCHEDULE))
             same[key] += count.calls
             seconds[key] += count.seconds
     for key, calls in same.items():

@@ -12,6 +12,7 @@ import numpy as np
 from antiphon.documents import parse_json
 from antiphon.errors import AntiphonError
 from antiphon.output.tables import bytes_text, share_text, time_text
+from antiphon.plan import is_plan
 from antiphon.report import Recorded
 from antiphon.report.kinds import _network, _timeline, _trace
 from antiphon.report.page import Block, HeatMap, Page, Section, Table, Text
@@ -61,7 +62,8 @@ def page(document: Recorded, path: Path) -> Page:
 def _placed(path: Path, ranks: int) -> list[int]:
     """Returns the node of each rank in a placement."""
     try:
-        nodes = parse_json(path.read_text(encoding="utf-8"))["node_of_rank"]
+        document = parse_json(path.read_text(encoding="utf-8"))
+        nodes = (document["placement"] if is_plan(document) else document)["node_of_rank"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise AntiphonError(
             f"{path} is no placement: {error}", hint="`antiphon map -o FILE` writes placements"

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks `antiphon plan`: what it makes of a trace, what a run takes of it, how it is shown, and its errors."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from antiphon import core
+from antiphon.placement import Placement
+from antiphon.plan import Plan
+from antiphon.trace import Call, Communicator, RankTrace, Shape, Trace
+from antiphon.trace.writer import encode
+
+RANKS, WIDTH = 16, 4
+CALLS = 6
+WORLD = Communicator(1, "MPI_COMM_WORLD", tuple(range(RANKS)))
+ALL_PARTS = ["placement", "algorithms", "patterns"]
+
+
+def rank_trace(rank: int) -> RankTrace:
+    """Returns a rank's calls: messages to the rank a row further on, a Bcast in each column, an Alltoallv of all."""
+    column = Communicator(2, "column", tuple(range(rank % WIDTH, RANKS, WIDTH)))
+    counts = tuple(0 if to == rank else 1000 + 500 * ((rank + to) % 3) for to in range(RANKS))
+    shapes = [
+        Shape("MPI_Send", WORLD, peer=(rank + WIDTH) % RANKS, tag=0, send_count=60_000, send_size=8),
+        Shape("MPI_Bcast", column, root=0, send_count=100_000, send_size=8),
+        Shape("MPI_Alltoallv", WORLD, send_size=8, receive_size=8, send_counts=counts, receive_counts=counts),
+    ]
+    calls = [Call(shape, 1_000_000, 500_000) for _ in range(CALLS) for shape in shapes]
+    return RankTrace(rank, [WORLD, column], shapes, calls, 0, 10**9, 0)
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    """Four nodes of four ranks each, in block order: every message goes to another node."""
+    functions = ("MPI_Send", "MPI_Bcast", "MPI_Alltoallv")
+    header: dict[str, Any] = {"ranks": RANKS, "functions": list(functions), "program": "./grid"}
+    header |= {"nodes": [rank // WIDTH for rank in range(RANKS)], "hosts": [f"n{i}" for i in range(4)]}
+    header["mpi"] = "MPICH Version: 5.0.2"
+    path = tmp_path / "grid.trace"
+    path.write_bytes(encode(Trace(RANKS, functions, header, [rank_trace(rank) for rank in range(RANKS)])))
+    return path
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Returns a plan of such a trace, made once."""
+    folder = tmp_path_factory.mktemp("plan")
+    path = trace.__wrapped__(folder)  # type: ignore[attr-defined]
+    antiphon("plan", "--link-rate", "100mbit", "-o", folder / "grid.plan", path)
+    return folder / "grid.plan"
+
+
+def antiphon(*arguments: object, fails: bool = False) -> subprocess.CompletedProcess[str]:
+    """Runs the command."""
+    env = {key: value for key, value in os.environ.items() if not key.startswith(("ANTIPHON_P", "SLURM"))}
+    command = [sys.executable, "-m", "antiphon", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False, env=env)
+    assert (done.returncode != 0) == fails, done.stdout + done.stderr
+    return done
+
+
+def test_one_file_holds_all_parts(made: Path) -> None:
+    """GIVEN columns on other nodes THEN they are put together, and the patterns are there with their schedules."""
+    plan = Plan.load(made)
+    assert [part for part in plan.parts() if part != "algorithms"] == ["placement", "patterns"]
+    assert plan.placement is not None
+    hosts = plan.placement.hosts
+    assert all(len({hosts[rank] for rank in range(column, RANKS, WIDTH)}) == 1 for column in range(WIDTH))
+    (pattern,) = plan.patterns
+    assert (pattern["size"], pattern["calls"]) == (RANKS, CALLS)
+    assert plan.made_for["arguments"] is None
+    assert {"ranks": RANKS, "nodes": 4}.items() <= plan.made_for.items()
+    times = {state["name"]: state["seconds"] for state in plan.expected}
+    assert times["both"] < times["as it ran"]
+
+
+def test_only_the_parts_that_are_asked_for(trace: Path, tmp_path: Path) -> None:
+    done = antiphon("plan", "--link-rate", "100mbit", "--parts", "patterns,compression", "--json", "-o",
+                    tmp_path / "p", trace)  # fmt: skip
+    document = json.loads(done.stdout)
+    assert document["parts"] == ["patterns"]
+    assert "--summary" in document["left_out"]["compression"]
+    assert "placement" not in document["left_out"]
+
+
+def test_compression_is_taken_from_a_summary(trace: Path, tmp_path: Path) -> None:
+    """GIVEN a run that saved a tenth by encoding THEN the plan compresses; GIVEN one that saved nothing THEN not."""
+    row = {"communicator": "MPI_COMM_WORLD", "class": "between nodes", "messages": 100, "encoded": 90, "bytes": 10**6,
+           "wire_bytes": 4 * 10**5, "rate": 2.5, "saved_s": 1.6}  # fmt: skip
+    summary: dict[str, Any] = {"version": 2, "ranks": RANKS, "collectives": [], "run_s": 1.0, "compression": [row]}
+    for saved_s, parts in ((1.6, ["compression"]), (0.01, [])):
+        row["saved_s"] = saved_s
+        (tmp_path / "run.json").write_text(json.dumps(summary))
+        done = antiphon("plan", "--link-rate", "100mbit", "--parts", "compression", "--json", "--overwrite", "-o",
+                        tmp_path / "p", f"--summary={tmp_path / 'run.json'}", trace)  # fmt: skip
+        assert json.loads(done.stdout)["parts"] == parts
+
+
+def changed(made: Path, tmp_path: Path, change: Callable[[dict[str, Any]], object]) -> Path:
+    """Writes the plan with a change."""
+    document = json.loads(made.read_text())
+    change(document)
+    path = tmp_path / "changed.plan"
+    path.write_text(json.dumps(document))
+    return path
+
+
+WRONG: list[tuple[str, Callable[[dict[str, Any]], object]]] = [
+    ("version: is 3", lambda d: d.update(version=3)),
+    ("made_for", lambda d: d.pop("made_for")),
+    ("unknown", lambda d: d["made_for"].update(unknown=1)),
+    ("node_of_rank", lambda d: d["placement"]["node_of_rank"].pop()),
+    ("patterns[0].scheduler", lambda d: d["patterns"][0].update(scheduler=5)),
+    ("phases", lambda d: d["patterns"][0]["phases"].append({"parts": [[0, 1, 0, 5]]})),
+    ("no_such", lambda d: d.update(decisions={"version": 1, "rules": [
+        {"collective": "bcast", "ranks": [4, 4], "use": "no_such"}]})),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("what", "change"), WRONG, ids=[what for what, _ in WRONG])
+def test_errors_name_the_field(
+    made: Path, tmp_path: Path, what: str, change: Callable[[dict[str, Any]], object]
+) -> None:
+    done = antiphon("explain", "--plan", changed(made, tmp_path, change), fails=True)
+    assert done.returncode == 2
+    assert what in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_core_and_the_schema_refuse_the_same_fields(made: Path) -> None:
+    document = json.loads(made.read_text())
+    for place in ((), ("made_for",), ("patterns", 0)):
+        wrong = copy.deepcopy(document)
+        here: Any = wrong
+        for step in place:
+            here = here[step]
+        here["no_such_field"] = 1
+        with pytest.raises(core.CoreError, match="no_such_field"):
+            core.query("describe_plan", plan=json.dumps(wrong))
+
+
+def test_a_plan_is_shown(made: Path, tmp_path: Path) -> None:
+    shown = antiphon("explain", "--plan", made).stdout
+    assert "placement: 16 ranks on 4 nodes" in shown
+    assert "16 ranks" in shown
+    document = json.loads(antiphon("explain", "--plan", made, "--json").stdout)
+    assert len(document["placement"]["hosts"]) == RANKS
+    assert document["patterns"][0]["phases"]
+    page = json.loads(antiphon("report", made, "-o", tmp_path / "page.html", "--json").stdout)
+    shown_parts = [title for title in page["sections"] if title != "Algorithms"]
+    assert shown_parts == ["What is expected", "Placement", "Patterns"]
+
+
+def test_an_older_compiled_plan_is_still_one(trace: Path, tmp_path: Path) -> None:
+    plan = tmp_path / "compiled.json"
+    antiphon("compile", trace, "-o", plan)
+    assert json.loads(plan.read_text())["version"] == 1
+    assert Plan.load(plan).parts() == ["patterns"]
+    antiphon("run", "--plan", plan, "--dry-run", "-n", 2, "--launcher", "true", sys.executable)
+    assert "Patterns" in antiphon("report", plan, "-o", tmp_path / "page.html", "--json").stdout
+
+
+def test_map_takes_the_placement(made: Path, tmp_path: Path) -> None:
+    antiphon("map", made, "-o", tmp_path / "ranks", "--launcher", "openmpi5")
+    assert (tmp_path / "ranks").read_text().split() == Placement.load(made).hosts
+
+
+def test_joint_writes_what_it_found(trace: Path, tmp_path: Path, made: Path) -> None:
+    """GIVEN the same machine THEN `traffic --joint -o` writes the placement that the whole plan has."""
+    profile = tmp_path / "machine.json"
+    from antiphon.cluster import files
+    from antiphon.cluster import profile as cluster_profile
+
+    spec = files.spec_of({"nodes": 4, "rate": "100000000bit", "ranks_per_node": 4}, "here")
+    profile.write_text(cluster_profile.text_of(spec))
+    antiphon("traffic", trace, "--joint", "--profile", profile, "-o", tmp_path / "joint.plan")
+    plan = Plan.load(tmp_path / "joint.plan")
+    assert plan.parts()[0] == "placement"
+    assert not plan.patterns
+    assert sorted(map(sorted, plan.placement.ranks_on())) == sorted(map(sorted, Placement.load(made).ranks_on()))
+
+
+def dry_run(made: Path, *options: object) -> tuple[str, str]:
+    """Returns the launcher's command line, and what was said."""
+    done = antiphon("run", "--plan", made, *options, "--dry-run", sys.executable, "-c", "import mpi4py.MPI")
+    return done.stdout, done.stderr
+
+
+def test_a_run_takes_what_fits(made: Path, tmp_path: Path) -> None:
+    """GIVEN the plan's nodes THEN ranks are placed; GIVEN others, or other ranks THEN a line says so."""
+    pytest.importorskip("mpi4py")
+    line, said = dry_run(made)
+    assert f"ANTIPHON_PLACEMENT={made}" in line
+    assert "another input" in said or "not of" in said
+    hosts = tmp_path / "hosts"
+    hosts.write_text("".join(f"n{i} slots=4\n" for i in range(4)))
+    assert f"ANTIPHON_PLACEMENT={made}" in dry_run(made, "--hostfile", hosts)[0]
+    hosts.write_text("n0 slots=4\nn1 slots=4\nn2 slots=2\nn3 slots=4\n")
+    line, said = dry_run(made, "--hostfile", hosts)
+    assert "ANTIPHON_PLACEMENT" not in line
+    assert f"ANTIPHON_PLAN={made}" in line
+    assert "n2 has 2 slots here, and 4 ranks are for it" in said
+    hosts.write_text("m0 slots=4\n")
+    assert "n0 is no node of this job" in dry_run(made, "--hostfile", hosts)[1]
+    assert "ANTIPHON_PLACEMENT" not in dry_run(made, "-n", 8)[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        (["--parts", "placement,speed"], "'speed' is none of"),
+        (["--min-calls", "0"], "--min-calls 0"),
+        ([], "the machine is not known"),
+        (["--profile", "none.json"], "none.json is no profile"),
+        (["--link-rate", "fast"], "--link-rate"),
+    ],
+)
+def test_wrong_options(trace: Path, options: list[str], what: str) -> None:
+    done = antiphon("plan", *options, "-o", trace.with_name("p"), trace, fails=True)
+    assert what in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_program_needs_a_machine_too(tmp_path: Path) -> None:
+    done = antiphon("plan", "-o", tmp_path / "p", sys.executable, fails=True)
+    assert "the machine is not known" in done.stderr
