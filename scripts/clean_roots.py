@@ -196,6 +196,7 @@ def tried(suite: str, kind: str) -> Clean:
     shutil.rmtree(clean.root, ignore_errors=True)
     clean.root.with_suffix(".log").unlink(missing_ok=True)
     subprocess.run(["cp", "-a", "--reflink=auto", kept, clean.root], check=True)
+    (clean.root / "etc" / "hosts").write_text("127.0.0.1 localhost\n")  # An installer writes it, debootstrap does not.
     with_pip(clean, newest("antiphon-*x86_64.whl" if kind == "wheel" else "antiphon-*.tar.gz"))
     shutil.rmtree(clean.root, ignore_errors=True)
     return clean
