@@ -113,7 +113,7 @@ docs: setup ## Generate the reference pages that are made from code
 docs-site: ## The documentation as a site that needs no network to read, in build/site
 	@$(PYTHON3) scripts/docs_site.py
 
-packages: setup ## Packages in dist/: source package and wheel (ARGS="sdist wheel aarch64 deb rpm --mpi-headers DIR")
+packages: setup ## Source package and wheel in dist/ (ARGS="sdist wheel --mpi-headers DIR")
 	@$(PYTHON3) scripts/packages.py $(ARGS)
 
 lint: ## Check formatting, types, sizes and the order of layers

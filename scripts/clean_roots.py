@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Installs the packages of dist/ on clean systems, as a user without root, and runs accelerated programs there.
 
-clean_roots.py [--suite bookworm] [--suite trixie] [wheel] [sdist] [deb]     (as root; needs debootstrap)
+clean_roots.py [--suite bookworm] [--suite trixie] [wheel] [sdist]     (as root; needs debootstrap)
 
 Each suite gets a root made by debootstrap, kept in build/roots. A package goes into a copy of it that is thrown away.
 Then a user runs `antiphon selftest` on an emulated cluster of four nodes, and on one node a program with a forced
@@ -28,12 +28,10 @@ DIST = ROOT / "dist"
 USER = 1000
 #: The Python of each suite, for which wheels are fetched.
 PYTHONS = {"bookworm": "3.11", "trixie": "3.13"}
-#: What a machine has besides the package: Python, what the emulated cluster needs, an MPI library where the package
-#: is a system's.
+#: What a machine has besides the package: Python, what the emulated cluster needs.
 SYSTEM = {
     "wheel": ("python3-venv", "iproute2"),
     "sdist": ("python3-venv", "iproute2", "g++"),
-    "deb": ("iproute2", "mpich", "libmpich-dev", "gcc", "libc6-dev"),
 }
 CLUSTER = 'nodes = 4\nrate = "100mbit"\n'
 #: Becomes the root's only process tree: users cannot make namespaces within a chroot.
@@ -163,7 +161,7 @@ def newest(pattern: str) -> Path:
     """Returns the newest file of dist/ with that name."""
     found = sorted(DIST.glob(pattern), key=lambda path: path.stat().st_mtime)
     if not found:
-        sys.exit(f"error: dist/ has no {pattern}\nhint: make packages ARGS='sdist wheel deb'")
+        sys.exit(f"error: dist/ has no {pattern}\nhint: make packages")
     return found[-1]
 
 
@@ -181,18 +179,6 @@ def with_pip(clean: Clean, package: Path) -> None:
     used(clean, "/home/user/venv/lib/libmpi.so.12")
 
 
-def with_apt(clean: Clean) -> None:
-    """Installs the Debian packages with what they need, and compiles a program against the headers."""
-    for path in (newest("antiphon_*.deb"), newest("libantiphon-dev_*.deb")):
-        shutil.copy(path, clean.root)
-    clean.step("dpkg -i", lambda: clean.run("dpkg -i /*.deb", user=False))
-    script = (
-        "cd /tmp; echo '#include <antiphon.h>\nint main(void) { return antiphon_version(); }' >x.c; mpicc x.c -o x; ./x"
-    )
-    clean.step("program with the C API", lambda: clean.run(script))
-    used(clean, "mpich")
-
-
 def used(clean: Clean, mpi: str) -> None:
     """Runs programs with what was installed."""
     (clean.root / "cluster.toml").write_text(CLUSTER)
@@ -205,19 +191,13 @@ def used(clean: Clean, mpi: str) -> None:
 
 def tried(suite: str, kind: str) -> Clean:
     """Installs and uses one package on a copy of the suite's root."""
-    packages = SYSTEM[kind]
-    if kind == "deb":
-        control = (ROOT / "packaging" / "debian" / "control").read_text(encoding="utf-8")
-        packages += tuple(word.split()[0].strip(" ,") for word in control.split("Depends: ")[2].splitlines()[:5])
-    kept = base(suite, packages)
+    kept = base(suite, SYSTEM[kind])
     clean = Clean(suite, kind, ROOTS / f"{suite}-{kind}")
     shutil.rmtree(clean.root, ignore_errors=True)
     clean.root.with_suffix(".log").unlink(missing_ok=True)
     subprocess.run(["cp", "-a", "--reflink=auto", kept, clean.root], check=True)
-    if kind == "deb":
-        with_apt(clean)
-    else:
-        with_pip(clean, newest("antiphon-*x86_64.whl" if kind == "wheel" else "antiphon-*.tar.gz"))
+    (clean.root / "etc" / "hosts").write_text("127.0.0.1 localhost\n")  # An installer writes it, debootstrap does not.
+    with_pip(clean, newest("antiphon-*x86_64.whl" if kind == "wheel" else "antiphon-*.tar.gz"))
     shutil.rmtree(clean.root, ignore_errors=True)
     return clean
 
@@ -225,7 +205,7 @@ def tried(suite: str, kind: str) -> Clean:
 def main() -> int:
     """Tries what is asked for, and prints a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kinds", nargs="*", metavar="KIND", help="wheel, sdist, deb (default: wheel)")
+    parser.add_argument("kinds", nargs="*", metavar="KIND", help="wheel, sdist (default: wheel)")
     parser.add_argument("--suite", action="append", choices=sorted(PYTHONS), help="default: all")
     parser.add_argument("--json", action="store_true", help="the table as JSON")
     args = parser.parse_args()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures how plainly README, guides and tutorials are written, beside the documentation of mpi4py and memray.
+"""Measures how plainly README, guides and tutorials are written, beside the documentation of mpi4py.
 
 Code, tables, headings and links' targets are taken out, and textstat reads the rest. Flesch's reading ease is higher
 for plainer text; Flesch-Kincaid's grade and words per sentence are lower. The others' pages are those of their source
@@ -22,7 +22,7 @@ from pathlib import Path
 import tool_environment
 
 ROOT = Path(__file__).resolve().parent.parent
-OTHERS = {"mpi4py": "docs/source/*.rst", "memray": "docs/*.rst"}
+OTHERS = {"mpi4py": "docs/source/*.rst"}
 #: Shorter paragraphs are labels, not sentences.
 LEAST_WORDS = 5
 #: Asks textstat, in its own environment; texts come as JSON.

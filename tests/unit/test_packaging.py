@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares packages' files with the one place for the version, with the dependencies, and with what is installed."""
+"""Checks what makes packages: the version in its one place, headers, layouts, and wheels that lack something."""
 
 from __future__ import annotations
 
-import ast
+import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,30 +15,7 @@ import pytest
 
 from antiphon import __version__
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGING = ROOT / "packaging"
-#: Each names the version as its tool wants it.
-VERSIONS = {
-    "debian/changelog": r"antiphon \(([\d.]+)-\d+\)",
-    "rpm/antiphon.spec": r"^Version:\s+(\S+)$",
-    "spack/package.py": r'^    version\("([\d.]+)"',
-    "easybuild/antiphon-0.1.0-GCCcore-14.2.0.eb": r"^version = '([\d.]+)'",
-    "conda/meta.yaml": r'set version = "([\d.]+)"',
-    "containers/Dockerfile": r"antiphon-([\d.]+)-\*x86_64",
-    "containers/antiphon.def": r"antiphon-([\d.]+)-\*x86_64",
-}
-#: What the names of PyPI's packages begin with elsewhere.
-PREFIXES = {"debian/control": "python3-", "rpm/antiphon.spec": "python3-", "spack/package.py": "py-",
-            "conda/meta.yaml": ""}  # fmt: skip
-
-
-def read(name: str) -> str:
-    return (PACKAGING / name).read_text(encoding="utf-8")
 
 
 @pytest.fixture
@@ -48,18 +26,6 @@ def packages(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return packages
 
 
-@pytest.mark.parametrize("name", VERSIONS)
-def test_the_version_is_everywhere_the_same(name: str) -> None:
-    assert re.findall(VERSIONS[name], read(name), re.MULTILINE)[0] == __version__
-
-
-def test_every_file_with_a_version_is_compared() -> None:
-    """GIVEN a package's file that has the version in it THEN the test above looks at it."""
-    listed = subprocess.run(["git", "ls-files", "packaging"], cwd=ROOT, capture_output=True, text=True, check=True)
-    having = {n for n in listed.stdout.split() if f"{__version__}" in (ROOT / n).read_text(encoding="utf-8")}
-    assert {name.removeprefix("packaging/") for name in having} <= VERSIONS.keys()
-
-
 def test_headers_and_the_last_changes_have_the_version() -> None:
     header = (ROOT / "include" / "antiphon.h").read_text(encoding="utf-8")
     parts = [re.search(rf"ANTIPHON_VERSION_{part} (\d+)", header)[1] for part in ("MAJOR", "MINOR", "PATCH")]
@@ -68,22 +34,28 @@ def test_headers_and_the_last_changes_have_the_version() -> None:
     assert re.search(r"^## ([\d.]+)", changes, re.MULTILINE)[1] == __version__
 
 
-@pytest.mark.parametrize("name", PREFIXES)
-def test_dependencies_are_those_of_the_wheel(name: str) -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    for requirement in project["dependencies"]:
-        plain, marker = re.match(r"([\w-]+)[^;]*(;.*)?", requirement).groups()
-        if marker is None:  # the others are for Pythons that distributions no longer have
-            assert PREFIXES[name] + plain in read(name), plain
-
-
-def test_recipes_in_python_are_python() -> None:
-    """GIVEN the recipes that are read as Python THEN they parse, and name what their tools ask for."""
-    spack = ast.parse(read("spack/package.py"))
-    assert [node.name for node in spack.body if isinstance(node, ast.ClassDef)] == ["Antiphon"]
-    easyconfig = ast.parse(read("easybuild/antiphon-0.1.0-GCCcore-14.2.0.eb"))
-    names = {target.id for node in easyconfig.body if isinstance(node, ast.Assign) for target in node.targets}
-    assert {"easyblock", "name", "version", "homepage", "description", "toolchain", "dependencies"} <= names
+def test_a_distributions_layout(tmp_path: Path) -> None:
+    """GIVEN the layout for distributions THEN the package finds its compiled parts, and the command starts it."""
+    cmake = shutil.which("cmake", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    if cmake is None:
+        pytest.skip("no CMake")
+    lines = ["cmake_minimum_required(VERSION 3.22)", "project(layout NONE)", f"include({ROOT}/cmake/layout.cmake)"]
+    (tmp_path / "CMakeLists.txt").write_text("\n".join(lines) + "\n")
+    for name in ("python", "lab", "share"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    options = ["-DANTIPHON_LAYOUT=system", "-DCMAKE_INSTALL_PREFIX=/usr", "-DCMAKE_INSTALL_LIBDIR=lib64"]
+    env = {**os.environ, "DESTDIR": str(tmp_path / "root")}
+    for command in (["-S", tmp_path, "-B", tmp_path / "build", *options], ["--install", tmp_path / "build"]):
+        subprocess.run([cmake, *command], env=env, capture_output=True, timeout=60, check=True)
+    package = tmp_path / "root" / "usr" / "lib" / "python3" / "dist-packages" / "antiphon"
+    assert (package / "cli.py").is_file() and list((package / "lab" / "clusters").glob("*.toml"))
+    assert os.path.normpath(package / os.readlink(package / "lib")) == str(tmp_path / "root" / "usr/lib64/antiphon")
+    command = tmp_path / "root" / "usr" / "bin" / "antiphon"
+    env = {**os.environ, "PYTHONPATH": str(package.parent)}
+    said = subprocess.run(
+        [sys.executable, command, "--help"], env=env, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert "usage: antiphon COMMAND" in said.stdout and os.access(command, os.X_OK)
 
 
 def test_wrong_packages_are_named(packages: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
