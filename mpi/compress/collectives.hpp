@@ -2,6 +2,7 @@
 // Schedules encode the messages of collectives, if that pays; this file also counts the effect.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
@@ -38,17 +39,22 @@ inline bool encodes(const Choice& choice) {
   return !choice.parameters.empty() && choice.parameters.back().name == encode_parameter;
 }
 
-/// Above this share coding takes longer than it saves, at the usual rate of doubles, 1.25, and 4 GB/s each way
-/// (docs/concepts/compression.md). Both sides of a schedule must decide alike, so it cannot be tried as for messages.
-inline constexpr double most_share_bytes_per_s = 400e6;
+/// Tells whether encoding collectives can pay on such a share of a link. Above 400 MB/s coding takes longer than it
+/// saves, at the usual rate of doubles, 1.25, and 4 GB/s each way (docs/concepts/compression.md); where codecs are
+/// slower than usual, the bound is lower. Both sides of a schedule must decide alike, so it cannot be tried as for
+/// messages.
+inline bool collectives_can_pay(double share_bytes_per_s) {
+  constexpr double most_bytes_per_s = 400e6;
+  const double slower = framing_state.speed.both_ns_per_byte() / usual_codec_speed.both_ns_per_byte();
+  return share_bytes_per_s > 0 && share_bytes_per_s * std::max(1.0, slower) <= most_bytes_per_s;
+}
 
 /// Makes the choice encode its messages, if compression is on and can pay between these nodes.
 inline void encode_messages(Choice& choice, int nodes) {
   if (!framing_state.compresses || choice.algorithm == nullptr || choice.algorithm->collective == Collective::barrier ||
       encodes(choice))
     return;
-  const bool pays =
-      nodes > 1 && framing_state.share_bytes_per_s > 0 && framing_state.share_bytes_per_s <= most_share_bytes_per_s;
+  const bool pays = nodes > 1 && collectives_can_pay(framing_state.share_bytes_per_s);
   if (!pays && !framing_state.always) return;
   choice.parameters.push_back({std::string(encode_parameter), framing_state.threshold_bytes});
 }

@@ -248,12 +248,15 @@ const Call* CommState::as_exchange(const Call& call) {
   return *distinct_neighbours_ ? neighbours_->spread(call, size()) : nullptr;
 }
 
-std::unique_ptr<Exchange> CommState::make_exchange(const CreditLimits& limits, int first_tag) {
+std::unique_ptr<Exchange> CommState::make_exchange(const CreditLimits& limits, int first_tag,
+                                                   std::int64_t encode_bytes) {
   const Exchange::Options options{
       .limits = limits,
       .patience_s = StepPatience::usual_s(limits.sender_bytes, world.settings.link_bits_per_s),
       .yields = world.yields,
       .first_tag = first_tag,
+      .encode_bytes = encode_bytes,
+      .coding = coding_terms(),
   };
   return std::make_unique<Exchange>(own_comm(), rank(), size(), options);
 }
@@ -269,8 +272,7 @@ std::unique_ptr<Exchange> CommState::make_exchange(int first_tag) {
 
 bool CommState::is_exchange(const Choice& choice, bool in_step) {
   const Algorithm* const credit = credit_choice().algorithm;
-  // Additional parameters, beyond the algorithm's own, ask for encoded messages, which only schedules have.
-  if (!in_step && (choice.algorithm != credit || choice.parameters.size() > credit->parameters.size())) return false;
+  if (!in_step && choice.algorithm != credit) return false;
   Problem p;
   p.parameters = in_step ? credit_choice().parameters : choice.parameters;
   return supports(*credit, p);  // if not, the schedule reports that it does not either
@@ -293,7 +295,10 @@ std::unique_ptr<Exchange> CommState::make_exchange(const Choice& choice, bool in
     p.parameters = choice.parameters;
     limits.sender_bytes = std::min(limits.credit_bytes, limits.piece_bytes * p.parameter("window"));
   }
-  return make_exchange(limits, first_tag);
+  if (!encodes(choice)) return make_exchange(limits, first_tag);
+  // Longer pieces make better frames, and are shorter on the wire.
+  limits.piece_bytes = std::min(2 * limits.piece_bytes, limits.sender_bytes);
+  return make_exchange(limits, first_tag, choice.parameters.back().value);
 }
 
 }  // namespace antiphon::mpi

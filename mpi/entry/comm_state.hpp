@@ -151,7 +151,7 @@ class CommState {
  private:
   void take_from_first(std::span<char> text);
   void use_groups(PreparedSchedule& prepared);
-  std::unique_ptr<Exchange> make_exchange(const CreditLimits& limits, int first_tag);
+  std::unique_ptr<Exchange> make_exchange(const CreditLimits& limits, int first_tag, std::int64_t encode_bytes = 0);
   /// Returns a communicator for the library's collectives, which exists already: all ranks are at the same call of the
   /// program's communicator, so these cannot be mixed up with calls of its own.
   [[nodiscard]] MPI_Comm existing_comm() { return own_.begun() ? own_.get() : comm_; }

@@ -129,10 +129,12 @@ Measured take_profile(Settings& s, const Stored& file) {
   return is_object ? measured_by(document) : Measured{};
 }
 
-/// Resolves "auto", the default: it means "on" if the profile has measured codecs and links, else "off".
+/// Resolves the default and "auto", which both mean "on" if the profile has measured codecs and links. Without that
+/// the default is "off", and "auto" stays: codecs are measured at the start.
 std::string compress_mode(const Measured& measured) {
   const std::string mode = variable("ANTIPHON_COMPRESS");
-  if (mode.empty() || mode == "auto") return measured.codecs && measured.payload_bits_per_s > 0 ? "on" : "off";
+  if (mode.empty() || mode == "auto")
+    return measured.codecs && measured.payload_bits_per_s > 0 ? "on" : mode.empty() ? "off" : mode;
   return mode == "1" ? "on" : mode == "0" ? "off" : mode;
 }
 

@@ -50,7 +50,8 @@ struct Settings {
   std::string trace;
   /// ANTIPHON_TRACE_BYTES is the most memory that a rank uses for the trace.
   std::int64_t trace_bytes = 64 << 20;
-  /// ANTIPHON_COMPRESS, with auto already resolved, is off, on, or force (for tests: every message, also within nodes).
+  /// ANTIPHON_COMPRESS is off, on, force (for tests: every message, also within nodes), or auto: on if codecs, measured
+  /// at the start, are fast enough for the links. Where a profile has measured both, auto is resolved to on.
   std::string compress = "off";
   /// ANTIPHON_LINK_BITS_PER_S sets this; the default is the profile's value, or else that of
   /// link_bits_per_s.

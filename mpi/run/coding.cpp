@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 #include "job/clock.hpp"
 
@@ -36,11 +37,7 @@ void put(const codec::Frame& frame, std::span<const std::byte> data, const std::
 
 }  // namespace
 
-PieceCoder::PieceCoder(const Schedule& schedule, MPI_Comm comm, const CodingTerms& terms) : terms_(terms) {
-  std::int64_t longest_bytes = 0;
-  for (const Op& op : schedule.ops()) {
-    if (op.kind == OpKind::encode) longest_bytes = std::max(longest_bytes, op.piece_size(0));
-  }
+PieceCoder::PieceCoder(std::int64_t longest_bytes, MPI_Comm comm, const CodingTerms& terms) : terms_(terms) {
   if (longest_bytes > 0) frame_.resize(codec::bound(static_cast<std::size_t>(longest_bytes)));
   std::memcpy(&comm_key_, &comm, std::min(sizeof comm_key_, sizeof comm));
 }
@@ -63,8 +60,7 @@ int PieceCoder::encode(std::byte* slot, std::span<const std::byte> data, bool la
 
 int PieceCoder::decode(std::span<std::byte> data, const std::byte* slot) {
   const std::int64_t length = slot::frame_length(slot);
-  const auto most = static_cast<std::int64_t>(data.size()) + encoded_overhead_bytes - slot::length_bytes;
-  if (length < 0 || length > most) return MPI_ERR_TRUNCATE;
+  if (!slot::holds(static_cast<std::int64_t>(data.size()) + encoded_overhead_bytes, length)) return MPI_ERR_TRUNCATE;
   const std::int64_t before_ns = processor_ns();
   const codec::Error error = codec::decode({slot + slot::length_bytes, static_cast<std::size_t>(length)}, data);
   collective_coding.decode_ns += processor_ns() - before_ns;

@@ -23,7 +23,18 @@ int in_parts(std::int64_t bytes, const Binding& binding, Part&& part) {
   return MPI_SUCCESS;
 }
 
+std::int64_t longest_encoded(const Schedule& schedule) {
+  std::int64_t bytes = 0;
+  for (const Op& op : schedule.ops()) {
+    if (op.kind == OpKind::encode) bytes = std::max(bytes, op.piece_size(0));
+  }
+  return bytes;
+}
+
 }  // namespace
+
+LocalOperations::LocalOperations(const Schedule& schedule, MPI_Comm comm, int rank, const CodingTerms& coding)
+    : comm_(comm), rank_(rank), coder_(longest_encoded(schedule), comm, coding) {}
 
 int LocalOperations::run(const Op& op, const Progress::Piece& piece, const Binding& binding) {
   const std::int64_t bytes = op.piece_size(piece.index);

@@ -16,8 +16,7 @@ namespace antiphon::mpi {
 /// Performs the operations of a schedule that need no other rank: copy, reduce, encode, decode.
 class LocalOperations {
  public:
-  LocalOperations(const Schedule& schedule, MPI_Comm comm, int rank, const CodingTerms& coding)
-      : comm_(comm), rank_(rank), coder_(schedule, comm, coding) {}
+  LocalOperations(const Schedule& schedule, MPI_Comm comm, int rank, const CodingTerms& coding);
 
   /// Returns an MPI error code.
   int run(const Op& op, const Progress::Piece& piece, const Binding& binding);

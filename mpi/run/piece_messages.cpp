@@ -5,8 +5,9 @@
 #include <cstdint>
 #include <limits>
 
+#include "antiphon/slot.hpp"
+
 #include "job/progress.hpp"
-#include "run/coding.hpp"
 
 namespace antiphon::mpi {
 
