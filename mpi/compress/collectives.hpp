@@ -28,9 +28,12 @@ inline CollectiveCoding collective_coding;
 struct CodingTerms {
   std::uint32_t codecs = codec::built_in_codecs;  ///< codecs that all ranks have
   double (*wire_bytes_per_s)() = nullptr;         ///< what a rank's wire carries now; null: unknown
+  /// Frames are stored where encoding does not pay, as each rank finds out by itself: ranks cannot agree.
+  bool judges_alone = false;
 };
-inline CodingTerms coding_terms() {
+inline CodingTerms coding_terms(bool judges_alone = false) {
   CodingTerms terms{.codecs = framing_state.codecs};
+  terms.judges_alone = judges_alone && !framing_state.always;
   if (framing_state.share_bytes_per_s > 0) terms.wire_bytes_per_s = [] { return worth_bytes_per_s(); };
   return terms;
 }
@@ -47,6 +50,13 @@ inline bool collectives_can_pay(double share_bytes_per_s) {
   constexpr double most_bytes_per_s = 400e6;
   const double slower = framing_state.speed.both_ns_per_byte() / usual_codec_speed.both_ns_per_byte();
   return share_bytes_per_s > 0 && share_bytes_per_s * std::max(1.0, slower) <= most_bytes_per_s;
+}
+
+/// Tells whether frames cost next to nothing even where nothing becomes shorter: on a slow wire two copies of each byte
+/// take less than a fiftieth of its time.
+inline bool frames_are_cheap() {
+  constexpr double most_bytes_per_s = 40e6;
+  return framing_state.always || framing_state.share_bytes_per_s <= most_bytes_per_s;
 }
 
 /// Makes the choice encode its messages, if compression is on and can pay between these nodes.

@@ -136,6 +136,7 @@ void start_framing() {
   f.threshold_bytes = std::max<std::int64_t>(64, s.compress_threshold_bytes);
   f.always = force;
   if (force) f.share_bytes_per_s = 1e6;
+  f.codec = codec::id_of(s.codec.c_str());
   f.most_tag = most_tag();
   agree_on_peers(f);
   f.compresses = true;

@@ -100,12 +100,12 @@ void Decisions::encode(Decision& decision) const {
   // Even all blocks together do not make a message that may be encoded, so no call needs a trial.
   const bool too_short = bytes > 0 && bytes * shape_.size < framing_state.threshold_bytes;
   if (!decision.asked.encodable || too_short) return;
-  // Trying takes agreements, for which a nonblocking call cannot wait.
-  if (!decision.asked.waits && !framing_state.always) return;
+  // Trying takes agreements. Without them each rank judges its own frames, so all messages are frames.
+  if (!decision.asked.agrees && !frames_are_cheap()) return;
   if (override_of(decision.asked.collective).mode == Override::Mode::fixed) return;
   decision.plain = decision.choice;
   encode_messages(decision.choice, shape_.nodes);
-  if (!encodes(decision.choice) || framing_state.always) return;
+  if (!encodes(decision.choice) || framing_state.always || !decision.asked.agrees) return;
   decision.trial = std::make_unique<CodingTrial>();
   decision.plain_text = decision.plain.to_string();
 }

@@ -182,6 +182,8 @@ Settings read_checked(const Stored* profile = nullptr) {
   s.nodes_sharing = measured.nodes_sharing;
   read_multicast(s);
   s.compress_threshold_bytes = integer_variable("ANTIPHON_COMPRESS_MIN_BYTES", s.compress == "force" ? 64 : 1024);
+  s.codec = word_variable("ANTIPHON_CODEC", "auto");
+  s.compress_damage = integer_variable("ANTIPHON_COMPRESS_DAMAGE", 0);
   s.compress_memory_bytes = integer_variable("ANTIPHON_COMPRESS_MEMORY_BYTES", s.compress_memory_bytes);
   return s;
 }
@@ -239,6 +241,8 @@ void each_setting(auto& settings, auto visit) {
   visit("nodes_sharing", settings.nodes_sharing);
   visit("compress_threshold_bytes", settings.compress_threshold_bytes);
   visit("compress_memory_bytes", settings.compress_memory_bytes);
+  visit("compress_damage", settings.compress_damage);
+  visit("codec", settings.codec);
   visit("reorder", settings.reorder);
   visit("machine", settings.machine);
   visit("link_burst_bytes", settings.link_burst_bytes);

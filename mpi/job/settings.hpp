@@ -64,6 +64,10 @@ struct Settings {
   std::int64_t compress_threshold_bytes = 1024;
   /// ANTIPHON_COMPRESS_MEMORY_BYTES limits a rank's memory for earlier messages, from which later ones are predicted.
   std::int64_t compress_memory_bytes = 512 << 20;
+  /// ANTIPHON_CODEC is auto (what suits each channel), or the one codec that is used: spatial, lz4, zstd or dfcm.
+  std::string codec = "auto";
+  /// ANTIPHON_COMPRESS_DAMAGE, for tests, flips a bit of every so many-th frame that a rank sends; 0: of none.
+  std::int64_t compress_damage = 0;
   /// ANTIPHON_REORDER=1 lets topology constructors give ranks a new order.
   bool reorder = false;
   /// This is the part of the profile that the model and reordering need: link classes, topology and what computing

@@ -31,6 +31,7 @@ int Exchange::begin(const Binding& binding) {
   free_slots_.clear();
   for (auto& slot : slots_) free_slots_.push_back(slot.data());
   stalled_ = false;
+  failure_ = MPI_SUCCESS;
   library_finished_ = false;
   patience_.begin(std::max(least_patience_s_, way_.patience_s));
   protocol_.reset(problem_->send_bytes, problem_->recv_bytes, way_.steps, way_.in_step);
@@ -64,7 +65,7 @@ int Exchange::go_on(Waiting& waiting) {
     }
     if (const int rc = start_all(); rc != MPI_SUCCESS || !moved) return rc;
   }
-  return MPI_SUCCESS;
+  return failure_;
 }
 
 /// Notes the length of each frame that has come in its slot.
@@ -95,7 +96,9 @@ int Exchange::take_frame(const Owner& owner) {
   using Kind = CreditExchange::Kind;
   const Action& action = owner.action;
   if (action.kind != Kind::recv_short && action.kind != Kind::recv_piece) return MPI_SUCCESS;
-  if (const int rc = PieceCoder::decode(place_of(action), owner.slot); rc != MPI_SUCCESS) return rc;
+  // Other ranks count on this one's messages, so the exchange goes on, and fails at its end.
+  const int rc = PieceCoder::decode(place_of(action), owner.slot, comm_, action.peer);
+  if (failure_ == MPI_SUCCESS) failure_ = rc;
   protocol_.note_received_as(action.peer, action.bytes, slot::frame_length(owner.slot));
   return MPI_SUCCESS;
 }

@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <cstddef>
+#include <span>
 #include <cstdint>
 
 #include "antiphon/progress.hpp"
@@ -22,8 +23,10 @@ class LocalOperations {
   int run(const Op& op, const Progress::Piece& piece, const Binding& binding);
 
  private:
+  int decode(const Op& op, std::span<std::byte> to, const std::byte* slot) const;
   int copy(const std::byte* from, std::byte* to, std::int64_t bytes, const Binding& binding) const;
 
+  const Schedule& schedule_;
   MPI_Comm comm_;
   int rank_;
   PieceCoder coder_;

@@ -86,7 +86,6 @@ def test_several_ranks_of_a_node(cluster: Callable[..., ClusterSpec], built: tup
     assert found["multicast"].get("refusal", "all ranks are on one node") == "all ranks are on one node"
 
 
-@pytest.mark.parametrize("first", ["w", "n"])
 @pytest.mark.parametrize("ranks", [3, 6])
 def test_encoded_multicasts(
     cluster: Callable[..., ClusterSpec], built: tuple[Mpi, Path], tmp_path: Path, ranks: int
@@ -104,6 +103,7 @@ def test_encoded_multicasts(
     assert coded["encoded"] > 0
 
 
+@pytest.mark.parametrize("first", ["w", "n"])
 def test_who_waits_for_a_multicast_moves_messages_on(
     cluster: Callable[..., ClusterSpec], built: tuple[Mpi, Path], tmp_path: Path, first: str
 ) -> None:
