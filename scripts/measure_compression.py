@@ -188,7 +188,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--table", action="store_true", help="measure nothing, print what the files hold")
     parser.add_argument("--mpi", default="openmpi", help="openmpi, mpich or a prefix")
     parser.add_argument("--cluster", default="ethernet-16", help="of the lab")
-    parser.add_argument("--profile", type=Path, help="probed on that cluster (default: none; auto then measures the codecs)")
+    parser.add_argument(
+        "--profile", type=Path, help="probed on that cluster (default: none; auto then measures the codecs)"
+    )
     parser.add_argument("--cases", default=",".join(CASES), help="comma-separated: %(default)s")
     parser.add_argument("--modes", default=",".join(MODES), help="comma-separated: %(default)s")
     parser.add_argument("--rounds", type=int, default=3, help="runs of each mode")

@@ -47,7 +47,7 @@ struct Options {
   std::vector<Cell> cells;
   bool nonblocking = false;
   bool field = false;  ///< as Manner::field
-  bool busy = false;  ///< computations take processor time instead of sleeping
+  bool busy = false;   ///< computations take processor time instead of sleeping
   bool overhead = false;
   bool list_library = false;
   bool help = false;

@@ -134,7 +134,8 @@ unsigned char field_byte(int from, int to, std::int64_t i) {
   constexpr int noise_bits = 24;
   const auto element = static_cast<std::uint64_t>(i) / sizeof(double);
   const auto noise = (element * 0x9e3779b97f4a7c15ULL >> (64 - noise_bits));
-  const double value = 1 + 1e-2 * from + 1e-3 * to + 1e-5 * static_cast<double>(element) + 1e-17 * static_cast<double>(noise << 8);
+  const double value =
+      1 + 1e-2 * from + 1e-3 * to + 1e-5 * static_cast<double>(element) + 1e-17 * static_cast<double>(noise << 8);
   const auto bytes = std::bit_cast<std::array<unsigned char, sizeof(double)>>(value);
   return bytes[static_cast<std::uint64_t>(i) % sizeof(double)];
 }

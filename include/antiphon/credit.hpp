@@ -180,10 +180,10 @@ class CreditExchange {
   std::int64_t ahead_bytes_ = 0;  ///< of short messages sent in phases from in_phase_ on
   /// Counts at most its window of each sender, since a sender sends no faster what it was granted in step.
   std::int64_t outstanding_bytes_ = 0;
-  std::int64_t received_bytes_ = 0;  ///< of long messages
+  std::int64_t received_bytes_ = 0;             ///< of long messages
   double received_share_ = 1, sent_share_ = 1;  ///< of each byte, on the wire
-  std::int64_t sending_bytes_ = 0;   ///< of pieces handed out and not yet complete
-  std::int64_t unfinished_ = 0;      ///< actions that are handed out or known to come, and not complete
+  std::int64_t sending_bytes_ = 0;              ///< of pieces handed out and not yet complete
+  std::int64_t unfinished_ = 0;                 ///< actions that are handed out or known to come, and not complete
   bool any_long_ = false;
 };
 

@@ -91,7 +91,8 @@ std::string why_not_measured() {
 
 std::string terms_text(const Framing& f, bool measured) {
   std::array<char, 160> text{};
-  std::snprintf(text.data(), text.size(), "encoding and decoding take %.2g ns a byte (%s), the wire %.2g (a rank's share)",
+  std::snprintf(text.data(), text.size(),
+                "encoding and decoding take %.2g ns a byte (%s), the wire %.2g (a rank's share)",
                 f.speed.both_ns_per_byte(), measured ? "measured at the start" : "usual", 1e9 / f.share_bytes_per_s);
   return text.data();
 }

@@ -51,7 +51,8 @@ class Pace {
   std::atomic<std::int64_t> ns_{0};
 };
 inline Pace encoding_pace{usual_codec_speed.encode_ns_per_byte};  ///< without planning
-inline Pace decoding_pace{usual_codec_speed.decode_ns_per_byte};  ///< other ranks decode; their cost is taken to be the same
+inline Pace decoding_pace{
+    usual_codec_speed.decode_ns_per_byte};  ///< other ranks decode; their cost is taken to be the same
 
 /// Tells whether encoding could pay on such a wire if nothing were left of the messages.
 bool can_pay(double worth);

@@ -37,8 +37,8 @@ int code_with(const std::string& text) {
 }  // namespace
 
 int damaged_frame(MPI_Comm comm, const std::string& channel, codec::Error error) {
-  const std::string text = "a compressed message from " + channel + " on " + name_of(comm) +
-                           " could not be decoded: " + codec::text(error);
+  const std::string text =
+      "a compressed message from " + channel + " on " + name_of(comm) + " could not be decoded: " + codec::text(error);
   warn(text);
   return code_with("Antiphon: " + text);
 }

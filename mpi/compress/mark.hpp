@@ -2,8 +2,8 @@
 // A receiver tells frames from other messages by a mark (docs/concepts/compressed-messages.md).
 //
 // A message of at least the threshold that begins with one of two marks is not what the program sent. After `frame`
-// comes a codec's frame, its checksum, and a few bytes that fill it up to a length of 15 more than a multiple of 16. A mark
-// with a wrong bit counts as one, too, so that no damaged frame is taken for a program's message. A message with
+// comes a codec's frame, its checksum, and a few bytes that fill it up to a length of 15 more than a multiple of 16. A
+// mark with a wrong bit counts as one, too, so that no damaged frame is taken for a program's message. A message with
 // `tagged` is as long as the program's and differs from it in its first 8 bytes, which travel in a side message. A
 // program's message that happens to begin with a mark is sent tagged.
 #pragma once
@@ -57,8 +57,8 @@ inline std::size_t put_around(std::byte* wire, std::size_t frame_bytes) {
   wire[length - 1] = static_cast<std::byte>(length - end);
   return length;
 }
-/// Returns the length of the frame in a message that has its mark and length, or 0 if the filling or the checksum is not
-/// right.
+/// Returns the length of the frame in a message that has its mark and length, or 0 if the filling or the checksum is
+/// not right.
 inline std::size_t frame_length(const std::byte* wire, std::size_t length) {
   const auto filling = static_cast<std::size_t>(wire[length - 1]);
   if (filling == 0 || filling > frame_step || filling + mark_bytes + check_bytes > length) return 0;

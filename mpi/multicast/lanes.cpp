@@ -162,8 +162,8 @@ bool MulticastLanes::knows_length(Lane& lane, std::span<std::byte> at) {
   if (!broken_.empty() || !transport.done(*lane.length)) return false;
   const std::int64_t length = slot::frame_length(at.data());
   if (!slot::holds(static_cast<std::int64_t>(at.size()), length)) {
-    broken_ = "a frame of " + std::to_string(length) + " bytes was announced by member " +
-              std::to_string(lane.sender) + ", which has room for " + std::to_string(at.size()) + " at most";
+    broken_ = "a frame of " + std::to_string(length) + " bytes was announced by member " + std::to_string(lane.sender) +
+              ", which has room for " + std::to_string(at.size()) + " at most";
     return false;
   }
   lane.length.reset();

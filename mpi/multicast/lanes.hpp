@@ -78,7 +78,7 @@ class MulticastLanes {
     std::vector<Posted> posted;  ///< a ring
     std::size_t first = 0, count = 0;
     std::optional<multicast::Ticket> length;  ///< is awaited of the next piece; nothing behind it can be posted
-    std::uint64_t seen = 0;  ///< the transport's changes() at the last look
+    std::uint64_t seen = 0;                   ///< the transport's changes() at the last look
   };
 
   [[nodiscard]] MulticastGroup& group_of(OpId op) const {

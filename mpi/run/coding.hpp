@@ -34,7 +34,7 @@ class PieceCoder {
   void judge(std::size_t bytes, std::size_t frame_bytes, std::int64_t coding_ns);
 
   CodingTerms terms_;
-  Policy policy_;  ///< where this rank judges alone
+  Policy policy_;                 ///< where this rank judges alone
   std::int64_t comm_key_ = 0;     ///< distinguishes this communicator's data from others'
   std::vector<std::byte> frame_;  ///< room in which to encode
 };

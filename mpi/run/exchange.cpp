@@ -119,7 +119,8 @@ int Exchange::start_all() {
 }
 
 int Exchange::start(const Action& action) {
-  if (requests_.active() == requests_.room()) requests_.reserve(std::max(first_room, 2 * requests_.room()), encode_bytes_ > 0);
+  if (requests_.active() == requests_.room())
+    requests_.reserve(std::max(first_room, 2 * requests_.room()), encode_bytes_ > 0);
   using Kind = CreditExchange::Kind;
   switch (action.kind) {
     case Kind::recv_short:
@@ -146,10 +147,9 @@ int Exchange::start_data(const Action& action, bool sends) {
   if (sends) note_messages();
   if (is_encoded(action)) return start_frame(action, sends);
   const auto count = static_cast<int>(action.bytes);
-  const int rc = sends ? PMPI_Isend(data_to_send(action).data(), count, MPI_BYTE, action.peer, first_tag_, comm_,
-                                    requests_.next())
-                       : PMPI_Irecv(place_of(action).data(), count, MPI_BYTE, action.peer, first_tag_, comm_,
-                                    requests_.next());
+  const int rc =
+      sends ? PMPI_Isend(data_to_send(action).data(), count, MPI_BYTE, action.peer, first_tag_, comm_, requests_.next())
+            : PMPI_Irecv(place_of(action).data(), count, MPI_BYTE, action.peer, first_tag_, comm_, requests_.next());
   if (rc == MPI_SUCCESS) requests_.add({action, nullptr, nullptr});
   return rc;
 }

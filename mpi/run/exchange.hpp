@@ -88,7 +88,7 @@ class Exchange final : public Runner {
   double least_patience_s_;
   StepPatience patience_;
   bool stalled_ = false;
-  int failure_ = MPI_SUCCESS;  ///< of a frame that could not be decoded
+  int failure_ = MPI_SUCCESS;      ///< of a frame that could not be decoded
   bool library_finished_ = false;  ///< the library has waited for all the rest; the protocol does not learn of it
   const Problem* problem_ = nullptr;
   Way way_;

@@ -103,8 +103,8 @@ int Executor::start(const Piece& piece) {
     default: break;
   }
   int rc = local_.run(op, piece, *binding_);
-  // Other ranks count on this one's messages. Where they are not made of what could not be decoded, the run goes on, and
-  // fails at its end.
+  // Other ranks count on this one's messages. Where they are not made of what could not be decoded, the run goes on,
+  // and fails at its end.
   if (rc != MPI_SUCCESS && op.kind == OpKind::decode && !reduces_) failure_ = std::exchange(rc, MPI_SUCCESS);
   progress_.complete(piece);
   return rc;

@@ -4,8 +4,8 @@
 #include <mpi.h>
 
 #include <cstddef>
-#include <span>
 #include <cstdint>
+#include <span>
 
 #include "antiphon/progress.hpp"
 #include "antiphon/schedule.hpp"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks compression that chooses by itself, without a profile: codecs are measured, and a line says what comes of it."""
+"""Checks compression that chooses by itself, without a profile: it measures the codecs, and says what came of it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,5 @@ def test_is_opt_in(native: Mpi, compiled: Run, run_ranks: Run) -> None:
 
 def test_is_said_in_a_text(native: Mpi, compiled: Run, run_ranks: Run) -> None:
     """GIVEN a summary for people THEN the line is in it."""
-    result = run_ranks(
-        native, 2, [compiled(native, [REPEATS])], ANTIPHON_COMPRESS="auto", ANTIPHON_SUMMARY="1"
-    )
+    result = run_ranks(native, 2, [compiled(native, [REPEATS])], ANTIPHON_COMPRESS="auto", ANTIPHON_SUMMARY="1")
     assert "antiphon: compression: nothing is encoded: all ranks are on one node" in result.text

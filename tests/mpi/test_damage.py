@@ -46,5 +46,6 @@ def test_a_killed_rank_ends_the_run(native: Mpi, compiled: Run, run_ranks: Run) 
     """GIVEN a rank that dies between encoded collectives THEN the run ends with an error."""
     variables = {"ANTIPHON_COMPRESS": "force", "ANTIPHON_FORCE": "*:on"}
     result = run_ranks(native, RANKS, [compiled(native, [PROGRAM]), CALLS, "dies"], limit_s=60, **variables)
-    assert result.returncode not in (0, 124, 137), result.text
-    assert "failed" not in result.text.split()[:1]
+    # The launcher says what ended the run; the time limit would have ended it without a word.
+    assert result.returncode not in (0, 124), result.text
+    assert re.search(r"signal:? 9", result.text, re.IGNORECASE) and "failed" not in result.text, result.text

@@ -116,9 +116,7 @@ def test_uneven_patterns(native: Mpi, compiled: Run, run_ranks: Run, tmp_path: P
 
 
 @pytest.mark.parametrize("compress", ["on", "force"])
-def test_encoded_uneven_patterns(
-    native: Mpi, compress: str, compiled: Run, run_ranks: Run, tmp_path: Path
-) -> None:
+def test_encoded_uneven_patterns(native: Mpi, compress: str, compiled: Run, run_ranks: Run, tmp_path: Path) -> None:
     """GIVEN compression THEN the pattern is known and scheduled as without it, and its messages are encoded."""
     source = tmp_path / "uneven.c"
     source.write_text(UNEVEN)

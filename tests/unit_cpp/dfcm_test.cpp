@@ -188,7 +188,8 @@ TEST_CASE("dfcm: a message that is stored changes no tables") {
 TEST_CASE("dfcm: tags beyond the memory have frames that stand by themselves") {
   Link link(2 * DfcmPredictor::table_bytes + 1);
   for (int round = 0; round < 3; ++round) {
-    for (std::int64_t tag = 0; tag < 5; ++tag) CHECK(link.carries(tag, tens(10 + 1280 * static_cast<std::uint64_t>(round))));
+    for (std::int64_t tag = 0; tag < 5; ++tag)
+      CHECK(link.carries(tag, tens(10 + 1280 * static_cast<std::uint64_t>(round))));
   }
   CHECK(link.held_bytes() == 2 * DfcmPredictor::table_bytes);
   Link none(0);

@@ -202,7 +202,15 @@ def make_benchmark(args: argparse.Namespace) -> CollectiveBenchmark:
     else:
         modes = modes_of(args.modes, (*MODES, *COMPUTING_MODES) if args.nonblocking else MODES)
     return CollectiveBenchmark(
-        names, sizes, modes, contenders, args.budget, args.root, nonblocking=args.nonblocking, field=args.field, busy=args.busy
+        names,
+        sizes,
+        modes,
+        contenders,
+        args.budget,
+        args.root,
+        nonblocking=args.nonblocking,
+        field=args.field,
+        busy=args.busy,
     )
 
 

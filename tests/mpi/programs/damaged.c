@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages and collectives of which some arrive damaged: damaged CALLS [dies]. Prints how many calls failed, how many of
-// those named their channel, and how many gave wrong data without an error. With "dies" the last rank kills itself in
-// the middle.
+// Messages and collectives of which some arrive damaged: damaged CALLS [dies]. Prints how many calls failed, how many
+// of those named their channel, and how many gave wrong data without an error. With "dies" the last rank kills itself
+// in the middle.
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
