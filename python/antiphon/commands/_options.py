@@ -79,8 +79,8 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
         "1 KiB between nodes: where the codecs' speed and the links' rate, from a profile or measured at the start, and "
         "then what each channel's messages gain, say that it pays (auto; the default only with a profile that has "
         "both); the last alone (on)")  # fmt: skip
-    add("--codec", choices=("auto", "spatial", "lz4", "zstd", "dfcm"), help="compress with this codec alone, to compare "
-        "(default: auto, what suits each channel)")  # fmt: skip
+    add("--codec", choices=("auto", "spatial", "lz4", "zstd", "dfcm"), help="compress with this codec alone, to "
+        "compare (default: auto, what suits each channel)")  # fmt: skip
     add("--adapt", choices=ADAPT, metavar="HOW", help="let the run's own calls correct the choices: off, run (forget "
         "at the end) or keep (the default: for the next run on these nodes); with ,reductions also where that changes "
         "the order of floating-point operations, and with it the last bits of results")  # fmt: skip
