@@ -21,6 +21,8 @@ struct CollectiveCoding {
   std::atomic<std::int64_t> frame_bytes{0};
   std::atomic<std::int64_t> encode_ns{0};
   std::atomic<std::int64_t> decode_ns{0};
+  std::atomic<std::int64_t> decoded_bytes{0};
+  std::atomic<std::int64_t> decoded_frame_bytes{0};
 };
 inline CollectiveCoding collective_coding;
 

@@ -112,6 +112,7 @@ bool settle(Framing& f) {
     return false;
   }
   f.share_bytes_per_s = share_bytes_per_s();
+  f.ranks_on_core = ranks_on_core();
   if (automatic) {
     f.speed = measure_codecs(world.node_of_rank);
     encoding_pace.expect(f.speed.encode_ns_per_byte);

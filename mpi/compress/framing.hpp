@@ -26,6 +26,7 @@ struct Framing {
   codec::Id codec = codec::Id::automatic;  ///< the only one that is used; automatic: whatever suits
   double share_bytes_per_s = 0;            ///< of a node's link, for each of its ranks
   CodecSpeed speed = usual_codec_speed;    ///< the same on every rank
+  double ranks_on_core = 1;                ///< as far as it is known; the same on every rank
   std::string why;  ///< says in words what is encoded, or why nothing is; empty if nobody asked for compression
   MPI_Comm side;    ///< MPI_COMM_WORLD's ranks: for the few bytes that do not fit into a message
 };

@@ -94,6 +94,8 @@ int PieceCoder::decode(std::span<std::byte> data, const std::byte* slot, MPI_Com
   const std::int64_t before_ns = processor_ns();
   const codec::Error error = decode_checked(data, slot);
   collective_coding.decode_ns += processor_ns() - before_ns;
+  collective_coding.decoded_bytes += static_cast<std::int64_t>(data.size());
+  collective_coding.decoded_frame_bytes += slot::frame_length(slot);
   if (error == codec::Error::none) return MPI_SUCCESS;
   return damaged_frame(comm, "rank " + std::to_string(from) + " in a collective", error);
 }
