@@ -212,7 +212,8 @@ void CreditExchange::count_outstanding(Peer& p, std::int64_t bytes) {
 }
 
 std::int64_t CreditExchange::on_wire(double share, std::int64_t bytes) {
-  return share >= 1 ? bytes : static_cast<std::int64_t>(std::ceil(share * static_cast<double>(bytes)));
+  constexpr double rounding = 1e-6;
+  return share >= 1 ? bytes : static_cast<std::int64_t>(std::ceil(share * static_cast<double>(bytes) - rounding));
 }
 
 /// Recent pieces count most. Never more than the bytes themselves, so that a first piece always fits the credit; and a

@@ -48,7 +48,9 @@ class Encoder::State {
       statistics_.codec_ns += planning.ns();
     }
     const Stopwatch coding(statistics_.messages, raw.size());
-    const bool fits = !raw.empty() && raw.size() <= std::min<std::uint64_t>(options_.history_bytes / 4, max_kept_bytes);
+    // A kept frame of dfcm would be of a stream.
+    const bool fits = options_.frame.codec != Id::dfcm && !raw.empty() &&
+                      raw.size() <= std::min<std::uint64_t>(options_.history_bytes / 4, max_kept_bytes);
     const bool kept = fits && chooser.keeps(raw.size());
     ReferenceSet references;
     const Encoding& encoding = chooser.choose(channel.piece, raw, kept, context, references);
