@@ -145,6 +145,16 @@ void read_figures(Settings& s) {
   s.metrics = variable("ANTIPHON_METRICS");
 }
 
+/// Reads what concerns compression, once the rate of the link is read.
+void read_compression(Settings& s, const Measured& measured) {
+  s.compress = compress_mode(measured);
+  s.compress_link_bits_per_s = s.link_bits_per_s != 0 ? s.link_bits_per_s : measured.payload_bits_per_s;
+  s.compress_threshold_bytes = integer_variable("ANTIPHON_COMPRESS_MIN_BYTES", s.compress == "force" ? 64 : 1024);
+  s.compress_memory_bytes = integer_variable("ANTIPHON_COMPRESS_MEMORY_BYTES", s.compress_memory_bytes);
+  s.compress_damage = integer_variable("ANTIPHON_COMPRESS_DAMAGE", 0);
+  s.codec = word_variable("ANTIPHON_CODEC", "auto");
+}
+
 /// Reads an environment in which every setting makes sense. `profile` is null, or the store's.
 Settings read_checked(const Stored* profile = nullptr) {
   Settings s;
@@ -166,7 +176,6 @@ Settings read_checked(const Stored* profile = nullptr) {
   s.link_bits_per_s = integer_variable("ANTIPHON_LINK_BITS_PER_S", 0);
   s.link_burst_bytes = integer_variable("ANTIPHON_LINK_BURST_BYTES", 0);
   s.model = variable("ANTIPHON_MODEL") != "off";
-  s.compress_link_bits_per_s = s.link_bits_per_s != 0 ? s.link_bits_per_s : measured.payload_bits_per_s;
   s.credit_bytes = integer_variable("ANTIPHON_CREDIT_BYTES", measured.credit_bytes);
   const std::string plan = variable("ANTIPHON_PLAN");
   if (!plan.empty()) s.plan = read_file(plan, "plan");
@@ -177,14 +186,10 @@ Settings read_checked(const Stored* profile = nullptr) {
   s.adapt = word_variable("ANTIPHON_ADAPT", "keep");
   s.progress = word_variable("ANTIPHON_PROGRESS", "calls");
   s.yield = integer_variable("ANTIPHON_YIELD", 1) != 0;
-  s.compress = compress_mode(measured);
   s.cores_per_node = measured.cores_per_node;
   s.nodes_sharing = measured.nodes_sharing;
   read_multicast(s);
-  s.compress_threshold_bytes = integer_variable("ANTIPHON_COMPRESS_MIN_BYTES", s.compress == "force" ? 64 : 1024);
-  s.codec = word_variable("ANTIPHON_CODEC", "auto");
-  s.compress_damage = integer_variable("ANTIPHON_COMPRESS_DAMAGE", 0);
-  s.compress_memory_bytes = integer_variable("ANTIPHON_COMPRESS_MEMORY_BYTES", s.compress_memory_bytes);
+  read_compression(s, measured);
   return s;
 }
 

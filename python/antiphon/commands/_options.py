@@ -76,8 +76,8 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     add("--capture", type=Path, metavar="DIR", help="keep what each rank sends (point-to-point, 1 KiB and more, 64 MiB "
         "a rank) in DIR/rank-N.msgs, for compress-test")  # fmt: skip
     add("--compress", choices=("auto", "on", "off"), help="losslessly compress messages and collectives of at least "
-        "1 KiB between nodes: where the codecs' speed and the links' rate, from a profile or measured at the start, and "
-        "then what each channel's messages gain, say that it pays (auto; the default only with a profile that has "
+        "1 KiB between nodes: where the codecs' speed and the links' rate, from a profile or measured at the start, "
+        "and then what each channel's messages gain, say that it pays (auto; the default only with a profile that has "
         "both); the last alone (on)")  # fmt: skip
     add("--codec", choices=("auto", "spatial", "lz4", "zstd", "dfcm"), help="compress with this codec alone, to "
         "compare (default: auto, what suits each channel)")  # fmt: skip
