@@ -88,7 +88,7 @@ def coding(summary: Path) -> dict[str, float]:
 class Measurement:
     """Runs of one MPI in one lab."""
 
-    def __init__(self, lab: Lab, library: mpi.Mpi, profile: Path) -> None:
+    def __init__(self, lab: Lab, library: mpi.Mpi, profile: Path | None) -> None:
         self._lab = lab
         self._mpi = library
         self._profile = profile
@@ -98,7 +98,9 @@ class Measurement:
         name, words = CASES[case]
         with tempfile.TemporaryDirectory(prefix="antiphon-compression-") as folder:
             summary = Path(folder) / "summary.json"
-            env = {"ANTIPHON_COMPRESS": mode, "ANTIPHON_PROFILE": str(self._profile), "ANTIPHON_SUMMARY": str(summary)}
+            env = {"ANTIPHON_COMPRESS": mode, "ANTIPHON_SUMMARY": str(summary), "ANTIPHON_STORE": "off"}
+            if self._profile is not None:
+                env["ANTIPHON_PROFILE"] = str(self._profile)
             with_us = mode != "plain"
             result = self._lab.mpirun(
                 self._mpi,
@@ -186,7 +188,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--table", action="store_true", help="measure nothing, print what the files hold")
     parser.add_argument("--mpi", default="openmpi", help="openmpi, mpich or a prefix")
     parser.add_argument("--cluster", default="ethernet-16", help="of the lab")
-    parser.add_argument("--profile", type=Path, help="probed on that cluster")
+    parser.add_argument(
+        "--profile", type=Path, help="probed on that cluster (default: none; auto then measures the codecs)"
+    )
     parser.add_argument("--cases", default=",".join(CASES), help="comma-separated: %(default)s")
     parser.add_argument("--modes", default=",".join(MODES), help="comma-separated: %(default)s")
     parser.add_argument("--rounds", type=int, default=3, help="runs of each mode")
@@ -204,7 +208,7 @@ def main() -> int:
     library = mpi.by_name(args.mpi)
     same = True
     with Lab(load_cluster(args.cluster)) as lab, args.file[0].open("a", encoding="utf-8") as out:
-        measurement = Measurement(lab, library, args.profile.absolute())
+        measurement = Measurement(lab, library, args.profile and args.profile.absolute())
         for case in re.split(r",\s*", args.cases):
             if time.monotonic() > deadline:
                 say(f"{case}: no time left")

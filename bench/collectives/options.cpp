@@ -13,6 +13,7 @@ const char* const usage =
     "  --collectives A,B,…        default: all\n"
     "  --bytes N,N,…              default: 1024,65536\n"
     "  --modes sync,throughput,burst,overlap,tested   default: sync; the last two need --nonblocking\n"
+    "  --field                    blocks hold a field of doubles with noise, and not counted bytes\n"
     "  --nonblocking              the nonblocking collectives, each waited for; overlap computes meanwhile, tested\n"
     "                             calls MPI_Test every 100 us of the computation\n"
     "  --busy                     computations use the processor; default: they sleep\n"
@@ -107,6 +108,7 @@ bool* flag_of(Options& options, const std::string& key) {
   if (key == "--race") return &options.race;
   if (key == "--list-library") return &options.list_library;
   if (key == "--nonblocking") return &options.nonblocking;
+  if (key == "--field") return &options.field;
   return key == "--busy" ? &options.busy : nullptr;
 }
 

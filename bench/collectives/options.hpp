@@ -46,7 +46,8 @@ struct Options {
   bool race = false;      ///< leave out contenders as soon as they clearly cannot win a cell
   std::vector<Cell> cells;
   bool nonblocking = false;
-  bool busy = false;  ///< computations take processor time instead of sleeping
+  bool field = false;  ///< as Manner::field
+  bool busy = false;   ///< computations take processor time instead of sleeping
   bool overhead = false;
   bool list_library = false;
   bool help = false;

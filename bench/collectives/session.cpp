@@ -167,8 +167,8 @@ void Session::run_on_stage(const Cell& cell, Stage& stage) {
     }
     return;
   }
-  Workload work(cell.collective, cell.bytes, std::min(options_.root, stage.ranks() - 1), options_.nonblocking,
-                stage.comm());
+  Workload work(cell.collective, cell.bytes, std::min(options_.root, stage.ranks() - 1),
+                Manner{options_.nonblocking, options_.field}, stage.comm());
   Entrants entrants;
   std::size_t slot = 0;
   for (const Contender& contender : cell.contenders) {

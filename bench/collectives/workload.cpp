@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workload.hpp"
 
+#include <array>
+#include <bit>
 #include <climits>
 #include <stdexcept>
 
@@ -127,6 +129,17 @@ unsigned char moved_byte(int from, int to, std::int64_t i) {
   return static_cast<unsigned char>(from * 131 + to * 31 + i * 7 + (i >> 8) * 13 + (i >> 16) * 5);
 }
 
+/// Byte i of the same block as a smooth field of doubles with some noise, which encoding makes about half as long.
+unsigned char field_byte(int from, int to, std::int64_t i) {
+  constexpr int noise_bits = 24;
+  const auto element = static_cast<std::uint64_t>(i) / sizeof(double);
+  const auto noise = (element * 0x9e3779b97f4a7c15ULL >> (64 - noise_bits));
+  const double value =
+      1 + 1e-2 * from + 1e-3 * to + 1e-5 * static_cast<double>(element) + 1e-17 * static_cast<double>(noise << 8);
+  const auto bytes = std::bit_cast<std::array<unsigned char, sizeof(double)>>(value);
+  return bytes[static_cast<std::uint64_t>(i) % sizeof(double)];
+}
+
 /// Element i of block `block` that `rank` contributes: a small whole number, so that a sum is exact in any order.
 template <typename T>
 T addend(int rank, int block, std::int64_t i) {
@@ -176,9 +189,8 @@ bool fits_int_counts(std::string_view collective, std::int64_t bytes, MPI_Comm c
   return bytes / element * (with_offsets ? size : 1) <= INT_MAX;
 }
 
-Workload::Workload(std::string_view collective, std::int64_t bytes, int root, bool nonblocking, MPI_Comm comm)
-    : kind_(&find_kind(collective)), count_(static_cast<int>(bytes)), root_(root), nonblocking_(nonblocking),
-      type_(MPI_BYTE) {
+Workload::Workload(std::string_view collective, std::int64_t bytes, int root, const Manner& manner, MPI_Comm comm)
+    : kind_(&find_kind(collective)), count_(static_cast<int>(bytes)), root_(root), manner_(manner), type_(MPI_BYTE) {
   PMPI_Comm_rank(comm, &rank_);
   PMPI_Comm_size(comm, &size_);
   if (reduces(*kind_)) {
@@ -208,14 +220,18 @@ void Workload::prepare() {
     // A block of scatter and alltoall is meant for one rank; a block of bcast, gather and allgather is the same for all
     // receivers.
     const int to = kind_->input == Blocks::all || kind_->input == Blocks::all_at_root ? block : 0;
-    input_[k] = moved_byte(rank_, to, static_cast<std::int64_t>(k % static_cast<std::size_t>(count_)));
+    input_[k] = moved(rank_, to, static_cast<std::int64_t>(k % static_cast<std::size_t>(count_)));
   }
+}
+
+unsigned char Workload::moved(int from, int to, std::int64_t i) const {
+  return manner_.field ? field_byte(from, to, i) : moved_byte(from, to, i);
 }
 
 std::string_view Workload::collective() const { return kind_->name; }
 
 void Workload::call(MPI_Comm comm) {
-  if (!nonblocking_) {
+  if (!manner_.nonblocking) {
     kind_->call(*this, comm, nullptr);
     return;
   }
@@ -239,7 +255,7 @@ std::int64_t Workload::wrong_elements() const {
     for (std::size_t k = 0; k < output_.size(); ++k) {
       const int from = from_many ? static_cast<int>(k / static_cast<std::size_t>(count_)) : root_;
       wrong += output_[k] !=
-               moved_byte(from, for_me ? rank_ : 0, static_cast<std::int64_t>(k % static_cast<std::size_t>(count_)));
+               moved(from, for_me ? rank_ : 0, static_cast<std::int64_t>(k % static_cast<std::size_t>(count_)));
     }
     return wrong;
   }

@@ -19,6 +19,12 @@ bool has_bytes(std::string_view collective);
 /// Tells whether MPI's int counts and displacements can describe the call on `comm`.
 bool fits_int_counts(std::string_view collective, std::int64_t bytes, MPI_Comm comm);
 
+/// How calls are made, and what they carry.
+struct Manner {
+  bool nonblocking = false;  ///< a call is the nonblocking collective, waited for at once
+  bool field = false;        ///< blocks that are moved hold a field of doubles with noise, and not counted bytes
+};
+
 /// One collective at one size: its buffers, the call, and the check of its result.
 ///
 /// `bytes` is one block (what one rank sends to another) for collectives that move blocks, and the whole message for
@@ -26,8 +32,7 @@ bool fits_int_counts(std::string_view collective, std::int64_t bytes, MPI_Comm c
 /// or 4.
 class Workload {
  public:
-  /// `nonblocking` says that a call is the nonblocking collective, waited for at once.
-  Workload(std::string_view collective, std::int64_t bytes, int root, bool nonblocking, MPI_Comm comm);
+  Workload(std::string_view collective, std::int64_t bytes, int root, const Manner& manner, MPI_Comm comm);
 
   [[nodiscard]] std::string_view collective() const;
   /// Fills the input and overwrites the output with wrong values.
@@ -41,12 +46,13 @@ class Workload {
 
  private:
   friend struct Calls;
+  [[nodiscard]] unsigned char moved(int from, int to, std::int64_t i) const;
   const Kind* kind_;
   int count_;  ///< elements in a block
   int rank_ = 0;
   int size_ = 1;
   int root_;
-  bool nonblocking_;
+  Manner manner_;
   MPI_Datatype type_;
   std::vector<unsigned char> input_, output_;
   std::vector<int> counts_, offsets_;

@@ -89,6 +89,10 @@ Error decode(ConstBytes frame, Bytes raw_out, Isa isa = Isa::best);
 /// function copies nothing.
 Error decode(ConstBytes head, ConstBytes body, Bytes raw_out, Isa isa = Isa::best);
 
+/// A checksum of any bytes, for what carries frames: it differs wherever only one word of 8 bytes does, and otherwise
+/// almost surely. Frames have no checksum of their own.
+std::uint64_t checksum(ConstBytes bytes);
+
 /// Uncompressed size according to the head (the frame's first 8 bytes or more), or not_a_frame if its check fails.
 inline constexpr std::uint64_t not_a_frame = ~std::uint64_t{0};
 std::uint64_t raw_bytes(ConstBytes head);

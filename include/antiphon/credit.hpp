@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -54,6 +55,10 @@ struct ExchangeStep {
 /// result, even if only some ranks have it or it does not fit what other ranks send. So ranks need not agree on it
 /// before they use it (paper 1's levels 2 and 3 need all ranks to know the same pattern).
 ///
+/// Pieces may be encoded on their way. Grants and steps then speak of the program's bytes, and credit counts those on
+/// the wire: a piece that is granted is expected to be as much shorter as the last ones of its sender were. What is
+/// expected changes the time and never the result, as advice does.
+///
 /// No deadlock: a grant waits only for pieces that were granted before and are not in yet; a granted piece waits at
 /// most for its sender's patience, since its receive is posted before the grant is sent; a short message of phase i (to
 /// rank + i) waits only for short ones of earlier phases. So of all that is not finished, the earliest short message
@@ -100,11 +105,15 @@ class CreditExchange {
   /// Tells that an action is complete. `granted_bytes`: of recv_grant, what the message said; throws FormatError if
   /// that is more than the sender has left, or no whole pieces.
   void complete(const Action& action, std::int64_t granted_bytes = 0);
+  /// Tells that data of a peer came, or went to one, with another length on the wire: before complete(), or at any time
+  /// after next(). It holds for later exchanges, too.
+  void note_received_as(int peer, std::int64_t bytes, std::int64_t wire_bytes);
+  void note_sent_as(std::int64_t bytes, std::int64_t wire_bytes) { learn(sent_share_, bytes, wire_bytes); }
   [[nodiscard]] bool done() const { return unfinished_ == 0; }
   /// Whether no message in or out is long and next() has handed out everything, so that the caller only has to wait.
   [[nodiscard]] bool all_started() const { return !any_long_ && next_short_phase_ == size_ && ready_.empty(); }
 
-  /// How many bytes may be under way to this rank.
+  /// How many bytes may be under way to this rank, on the wire.
   [[nodiscard]] std::int64_t outstanding_bytes() const { return outstanding_bytes_; }
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return size_; }
@@ -117,7 +126,8 @@ class CreditExchange {
     std::int64_t sent = 0;          ///< of that, handed out
     std::int64_t granted = 0;       ///< granted by this rank
     std::int64_t outstanding = 0;   ///< of that, not yet received
-    std::int64_t window_bytes = 0;  ///< the most that may be outstanding where this rank is free
+    std::int64_t window_bytes = 0;  ///< the most that may be outstanding, on the wire, where this rank is free
+    double share = 1;               ///< of each byte, as much is expected on the wire
     bool short_in = false;          ///< its short message has come in, or there is none
     bool blocked = false;           ///< during one walk over the steps: an earlier step of this peer could not go on
   };
@@ -142,6 +152,12 @@ class CreditExchange {
   void grant_in_step();
   bool grant_from(Step& step, std::int64_t most_bytes);
   void count_outstanding(Peer& p, std::int64_t bytes);
+  static void learn(double& share, std::int64_t bytes, std::int64_t wire_bytes);
+  [[nodiscard]] static std::int64_t on_wire(double share, std::int64_t bytes);
+  /// What counts of a sender's outstanding bytes.
+  [[nodiscard]] static std::int64_t counted(const Peer& p, std::int64_t outstanding_bytes) {
+    return std::min(on_wire(p.share, outstanding_bytes), p.window_bytes);
+  }
   void send_in_step();
   void take_grant(int from, std::int64_t bytes);
   void send_piece(int to);
@@ -164,9 +180,10 @@ class CreditExchange {
   std::int64_t ahead_bytes_ = 0;  ///< of short messages sent in phases from in_phase_ on
   /// Counts at most its window of each sender, since a sender sends no faster what it was granted in step.
   std::int64_t outstanding_bytes_ = 0;
-  std::int64_t received_bytes_ = 0;  ///< of long messages
-  std::int64_t sending_bytes_ = 0;   ///< of pieces handed out and not yet complete
-  std::int64_t unfinished_ = 0;      ///< actions that are handed out or known to come, and not complete
+  std::int64_t received_bytes_ = 0;             ///< of long messages
+  double received_share_ = 1, sent_share_ = 1;  ///< of each byte, on the wire
+  std::int64_t sending_bytes_ = 0;              ///< of pieces handed out and not yet complete
+  std::int64_t unfinished_ = 0;                 ///< actions that are handed out or known to come, and not complete
   bool any_long_ = false;
 };
 

@@ -40,7 +40,7 @@ enum class OpKind : std::uint8_t {
 
 /// A range that holds encoded data has one slot per piece: 8 bytes with the frame's length (kept locally, never sent),
 /// then the frame, which is at most 8 bytes longer than what it encodes. So a slot is this much longer than its piece.
-inline constexpr std::int64_t encoded_overhead_bytes = 16;
+inline constexpr std::int64_t encoded_overhead_bytes = 24;
 
 using OpId = std::uint32_t;
 /// An absent predecessor: it is allowed wherever a dependency is, and ignored. With it the first step of a loop reads

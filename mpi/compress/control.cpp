@@ -3,9 +3,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <map>
 #include <set>
+#include <string>
 
+#include "compress/codec_speed.hpp"
+#include "compress/collectives.hpp"
 #include "compress/cost.hpp"
 #include "compress/framing.hpp"
 #include "compress/incoming.hpp"
@@ -34,13 +38,16 @@ double share_bytes_per_s() {
   return (known > 0 ? known : unknown_bits_per_s) / 8 / ranks_of_fullest_node();
 }
 
-/// Returns how many ranks share a core, as far as the profile knows.
+/// Returns how many ranks share a core, as far as the profile knows or, without one, the nodes' systems say.
 double ranks_on_core() {
   const Settings& s = world.settings;
-  if (s.cores_per_node <= 0) return 1;
+  const bool measured = s.cores_per_node > 0;
+  const int cores = measured ? s.cores_per_node : world.network.cores_per_node;
+  if (cores <= 0) return 1;
   const std::set<int> nodes(world.node_of_rank.begin(), world.node_of_rank.end());
-  const int ranks = ranks_of_fullest_node() * std::clamp(s.nodes_sharing, 1, static_cast<int>(nodes.size()));
-  return std::max(1.0, static_cast<double>(ranks) / s.cores_per_node);
+  const int sharing = measured ? s.nodes_sharing : world.network.nodes_sharing;
+  const int ranks = ranks_of_fullest_node() * std::clamp(sharing, 1, static_cast<int>(nodes.size()));
+  return std::max(1.0, static_cast<double>(ranks) / cores);
 }
 
 int most_tag() {
@@ -68,15 +75,70 @@ bool several_nodes() {
 
 }  // namespace
 
+namespace {
+
+/// Returns why compression that chooses by itself needs nothing but what is known before anything is measured to stay
+/// off; empty if it must measure.
+std::string why_not_measured() {
+  if (world.transport != "tcp") {
+    const std::string& name = world.network.name;
+    return "messages do not surely travel by TCP (" + (name.empty() ? "unknown transport" : name) + ")";
+  }
+  if (world.settings.compress_link_bits_per_s <= 0)
+    return "the rate of the links is not known (hint: ANTIPHON_LINK_BITS_PER_S)";
+  return "";
+}
+
+std::string terms_text(const Framing& f, bool measured) {
+  std::array<char, 160> text{};
+  std::snprintf(text.data(), text.size(),
+                "encoding and decoding take %.2g ns a byte (%s), the wire %.2g (a rank's share)",
+                f.speed.both_ns_per_byte(), measured ? "measured at the start" : "usual", 1e9 / f.share_bytes_per_s);
+  return text.data();
+}
+
+/// Finds out whether compression is on, and says why. The same on every rank.
+bool settle(Framing& f) {
+  const Settings& s = world.settings;
+  if (s.compress == "off") return false;
+  if (s.compress == "force") {
+    f.why = "every message is framed, as asked";
+    return true;
+  }
+  const bool automatic = s.compress == "auto";
+  f.why = several_nodes() ? automatic ? why_not_measured() : "" : "all ranks are on one node";
+  if (!f.why.empty()) {
+    f.why = "nothing is encoded: " + f.why;
+    return false;
+  }
+  f.share_bytes_per_s = share_bytes_per_s();
+  f.ranks_on_core = ranks_on_core();
+  if (automatic) {
+    f.speed = measure_codecs(world.node_of_rank);
+    encoding_pace.expect(f.speed.encode_ns_per_byte);
+    decoding_pace.expect(f.speed.decode_ns_per_byte);
+  }
+  const bool messages = can_pay(worth_bytes_per_s(ranks_on_core()));
+  const bool collectives = collectives_can_pay(f.share_bytes_per_s);
+  f.why = messages && collectives ? "messages and collectives are encoded where that pays: "
+          : messages              ? "messages are encoded where that pays, collectives cannot gain: "
+          : collectives           ? "collectives are encoded where that pays, messages cannot gain: "
+                                  : "nothing is encoded, for it could not pay: ";
+  f.why += terms_text(f, automatic);
+  return !automatic || messages || collectives;
+}
+
+}  // namespace
+
 void start_framing() {
   const Settings& s = world.settings;
-  const bool force = s.compress == "force";
-  // Within one node there is nothing to gain.
-  if (!force && !(s.compress == "on" && several_nodes())) return;
   Framing& f = framing_state;
+  if (!settle(f)) return;
+  const bool force = s.compress == "force";
   f.threshold_bytes = std::max<std::int64_t>(64, s.compress_threshold_bytes);
   f.always = force;
-  f.share_bytes_per_s = force ? 1e6 : share_bytes_per_s();
+  if (force) f.share_bytes_per_s = 1e6;
+  f.codec = codec::id_of(s.codec.c_str());
   f.most_tag = most_tag();
   agree_on_peers(f);
   f.compresses = true;

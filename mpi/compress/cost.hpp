@@ -5,6 +5,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "compress/codec_speed.hpp"
+
 namespace antiphon::mpi {
 
 /// Encoding must save this many times what it takes, because it disturbs caches and other work needs processors as
@@ -28,6 +30,8 @@ double worth_bytes_per_s(double crowding);
 class Pace {
  public:
   explicit Pace(double usual_ns_per_byte) : usual_ns_per_byte_(usual_ns_per_byte) {}
+  /// Says what is usual on this machine; call it before the first note().
+  void expect(double ns_per_byte) { usual_ns_per_byte_ = ns_per_byte; }
   void note(std::int64_t bytes, std::int64_t ns) {
     if (bytes < least_bytes) return;
     bytes_.fetch_add(bytes, std::memory_order_relaxed);
@@ -46,8 +50,9 @@ class Pace {
   std::atomic<std::int64_t> bytes_{0};
   std::atomic<std::int64_t> ns_{0};
 };
-inline Pace encoding_pace{0.8};  ///< without planning
-inline Pace decoding_pace{0.5};  ///< other ranks decode; their cost is taken to be the same
+inline Pace encoding_pace{usual_codec_speed.encode_ns_per_byte};  ///< without planning
+inline Pace decoding_pace{
+    usual_codec_speed.decode_ns_per_byte};  ///< other ranks decode; their cost is taken to be the same
 
 /// Tells whether encoding could pay on such a wire if nothing were left of the messages.
 bool can_pay(double worth);

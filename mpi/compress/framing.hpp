@@ -6,8 +6,10 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string>
 
 #include "antiphon/codec.hpp"
+#include "compress/codec_speed.hpp"
 
 namespace antiphon::mpi {
 
@@ -21,8 +23,12 @@ struct Framing {
   int most_tag = 32767;
   /// These are the codecs that all ranks have; some codecs need a library, which a node may lack.
   std::uint32_t codecs = codec::built_in_codecs;
-  double share_bytes_per_s = 0;  ///< of a node's link, for each of its ranks
-  MPI_Comm side;                 ///< MPI_COMM_WORLD's ranks: for the few bytes that do not fit into a message
+  codec::Id codec = codec::Id::automatic;  ///< the only one that is used; automatic: whatever suits
+  double share_bytes_per_s = 0;            ///< of a node's link, for each of its ranks
+  CodecSpeed speed = usual_codec_speed;    ///< the same on every rank
+  double ranks_on_core = 1;                ///< as far as it is known; the same on every rank
+  std::string why;  ///< says in words what is encoded, or why nothing is; empty if nobody asked for compression
+  MPI_Comm side;    ///< MPI_COMM_WORLD's ranks: for the few bytes that do not fit into a message
 };
 inline Framing framing_state;
 

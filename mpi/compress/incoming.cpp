@@ -6,15 +6,16 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <string>
 
 #include "compress/cost.hpp"
+#include "compress/damage.hpp"
 #include "compress/device_messages.hpp"
 #include "compress/framing.hpp"
 #include "compress/losses.hpp"
 #include "compress/mark.hpp"
 #include "job/clock.hpp"
 #include "job/devices.hpp"
-#include "job/warn.hpp"
 
 namespace antiphon::mpi {
 
@@ -159,9 +160,11 @@ int error_class(int code) {
   return result;
 }
 
-int failed(codec::Error error) {
-  warn(std::string("a compressed message could not be decoded: ") + codec::text(error));
-  return MPI_ERR_OTHER;
+/// Reports a frame that could not be decoded. If others build on it, they do not any more.
+int failed(const Origin& origin, codec::Error error) {
+  if (error == codec::Error::damaged) report_loss(origin.messages.world_rank(origin.source));
+  const std::string channel = "rank " + std::to_string(origin.source) + ", tag " + std::to_string(origin.tag);
+  return damaged_frame(origin.messages.comm(), channel, error);
 }
 
 }  // namespace
@@ -180,7 +183,7 @@ void set_bytes(MPI_Status& status, std::int64_t bytes) { PMPI_Status_set_element
 int unframe(Receive& r, const Origin& origin, const std::byte* arrived, std::int64_t wire, MPI_Status& status) {
   const codec::ConstBytes here(arrived + mark_bytes, frame_length(arrived, static_cast<std::size_t>(wire)));
   const std::uint64_t raw = codec::raw_bytes(here);
-  if (raw == codec::not_a_frame) return failed(codec::Error::damaged);
+  if (raw == codec::not_a_frame) return failed(origin, codec::Error::damaged);
   const bool in_place =
       r.info.contiguous && !r.aside && !r.on_device && static_cast<std::int64_t>(raw) <= r.capacity_bytes;
   Buffer copy;
@@ -197,7 +200,7 @@ int unframe(Receive& r, const Origin& origin, const std::byte* arrived, std::int
     target = decoded.data();
   }
   if (const codec::Error error = decode(origin, frame, {target, raw}); error != codec::Error::none)
-    return failed(error);
+    return failed(origin, error);
   const int code = put(r, target, static_cast<std::int64_t>(raw));
   set_bytes(status, std::min(static_cast<std::int64_t>(raw), r.capacity_bytes));
   return code;
@@ -382,12 +385,12 @@ Extracted extract(Messages& messages, Buffer wire, std::int64_t bytes, int sourc
   const codec::ConstBytes frame(data + mark_bytes, frame_length(data, static_cast<std::size_t>(bytes)));
   const std::uint64_t raw = codec::raw_bytes(frame);
   if (raw == codec::not_a_frame) {
-    code = failed(codec::Error::damaged);
+    code = failed(origin, codec::Error::damaged);
     return result;
   }
   Buffer decoded(raw);
   const codec::Error error = decode(origin, frame, {decoded.data(), raw});
-  if (error != codec::Error::none) code = failed(error);
+  if (error != codec::Error::none) code = failed(origin, error);
   result.bytes = static_cast<std::int64_t>(raw);
   result.data = std::move(decoded);
   return result;

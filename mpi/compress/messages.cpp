@@ -169,6 +169,7 @@ codec::LinkOptions link_options(std::size_t history_bytes) {
   options.frame.minimum_frame_bytes = static_cast<std::size_t>(framing_state.threshold_bytes);
   options.frame.wire_bytes_per_s = framing_state.share_bytes_per_s;
   options.frame.allowed_codecs = framing_state.codecs;
+  options.frame.codec = framing_state.codec;
   options.history_bytes = history_bytes;
   return options;
 }

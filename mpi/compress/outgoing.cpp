@@ -8,6 +8,7 @@
 
 #include "codecs/frame/head.hpp"
 #include "compress/cost.hpp"
+#include "compress/damage.hpp"
 #include "compress/device_messages.hpp"
 #include "compress/framing.hpp"
 #include "compress/losses.hpp"
@@ -217,6 +218,7 @@ class Encoding {
     if (shorter) {
       ++link_.counts.encoded;
       const std::size_t length = put_around(out, frame.bytes);
+      damage_for_test({out, length});
       return info_.contiguous ? Wire{out, static_cast<int>(length)} : with_gap(out, length);
     }
     return is_kept(frame) ? tag(raw, as_stored(frame).data()) : unencoded(raw);

@@ -119,6 +119,15 @@ Json compression_rows() {
   return rows_of(sums);
 }
 
+Json compression_terms() {
+  if (framing_state.why.empty()) return nullptr;
+  return framing_state.why;
+}
+
+void print_compression_terms(std::FILE* out, const Json& terms) {
+  if (!terms.is_null()) print_note(out, "antiphon: compression: ", terms.as_string());
+}
+
 void print_compression(std::FILE* out, const Json& rows) {
   if (rows.empty()) return;
   std::fprintf(out, "antiphon: messages of at least %s, and pieces of those of collectives (sums over ranks)\n",

@@ -27,7 +27,7 @@ class CodingTrial {
   static constexpr std::uint64_t longest_pause = 512;
   static constexpr std::int64_t least_gain = 100;  ///< as a divisor: the gain must exceed a hundredth of the wire time
 
-  /// Counts what this rank's schedules have encoded.
+  /// Counts what has come to this rank in frames, and what all coding has taken.
   struct Seen {
     std::int64_t bytes = 0;
     std::int64_t saved_bytes = 0;

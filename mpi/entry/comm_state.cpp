@@ -155,19 +155,19 @@ PreparedSchedule* CommState::prepared(const Problem& problem, const Choice& choi
   return prepared_.back().get();
 }
 
-std::unique_ptr<PreparedSchedule> CommState::prepare(const Problem& problem, const Choice& choice) {
+std::unique_ptr<PreparedSchedule> CommState::prepare(const Problem& problem, const Choice& choice, bool judges_alone) {
   auto fresh = std::make_unique<PreparedSchedule>();
   fresh->problem = problem;
   fresh->problem.parameters = choice.parameters;
   fresh->algorithm = choice.algorithm;
   set_places(fresh->problem, *choice.algorithm);
   if (!supports(*choice.algorithm, fresh->problem)) return nullptr;
-  fresh->executor = make_executor(build_schedule(*choice.algorithm, fresh->problem));
+  fresh->executor = make_executor(build_schedule(*choice.algorithm, fresh->problem), 0, judges_alone);
   return fresh;
 }
 
-std::unique_ptr<Executor> CommState::make_executor(Schedule schedule, int tag_base) {
-  const Executor::Options options{.yields = world.yields, .tag_base = tag_base, .coding = coding_terms()};
+std::unique_ptr<Executor> CommState::make_executor(Schedule schedule, int tag_base, bool judges_alone) {
+  const Executor::Options options{.yields = world.yields, .tag_base = tag_base, .coding = coding_terms(judges_alone)};
   return std::make_unique<Executor>(std::move(schedule), own_comm(), options);
 }
 
@@ -178,13 +178,13 @@ NonblockingCalls& CommState::nonblocking() {
   // Other ranks may compute for long, so an exchange never keeps in step with them.
   const auto exchange = [this](const Choice& choice) {
     const bool in_step = decisions_.rotates(choice);
-    return is_exchange(choice, in_step) ? make_exchange(choice, in_step, Exchange::default_first_tag) : nullptr;
+    return is_exchange(choice, in_step) ? make_exchange(choice, in_step, Exchange::default_first_tag, true) : nullptr;
   };
   nonblocking_ = std::make_unique<NonblockingCalls>(NonblockingCalls::Provider{
       .rank = rank(),
       .size = size(),
       .own = own_,
-      .schedule = [this](const Problem& problem, const Choice& choice) { return prepare(problem, choice); },
+      .schedule = [this](const Problem& problem, const Choice& choice) { return prepare(problem, choice, true); },
       .exchange = exchange,
       .comm_for_errors = [this] { return abandoned_ ? MPI_COMM_WORLD : comm_; },
   });
@@ -248,29 +248,33 @@ const Call* CommState::as_exchange(const Call& call) {
   return *distinct_neighbours_ ? neighbours_->spread(call, size()) : nullptr;
 }
 
-std::unique_ptr<Exchange> CommState::make_exchange(const CreditLimits& limits, int first_tag) {
+std::unique_ptr<Exchange> CommState::make_exchange(CreditLimits limits, int first_tag, std::int64_t encode_bytes,
+                                                   bool judges_alone) {
+  // Longer pieces make better frames, and are shorter on the wire.
+  if (encode_bytes > 0) limits.piece_bytes = std::min(2 * limits.piece_bytes, limits.sender_bytes);
   const Exchange::Options options{
       .limits = limits,
       .patience_s = StepPatience::usual_s(limits.sender_bytes, world.settings.link_bits_per_s),
       .yields = world.yields,
       .first_tag = first_tag,
+      .encode_bytes = encode_bytes,
+      .coding = coding_terms(judges_alone),
   };
   return std::make_unique<Exchange>(own_comm(), rank(), size(), options);
 }
 
-std::unique_ptr<Exchange> CommState::make_exchange(int first_tag) {
+std::unique_ptr<Exchange> CommState::make_exchange(int first_tag, std::int64_t encode_bytes) {
   constexpr int many_ranks = 4;  // ranks that share a node's port, as in the rules
   Problem p;
   p.parameters = credit_choice().parameters;
   CreditLimits limits = limits_of(p);
   if (shape_.max_ranks_per_node >= many_ranks) limits.sender_bytes = limits.piece_bytes;
-  return make_exchange(limits, first_tag);
+  return make_exchange(limits, first_tag, encode_bytes, true);
 }
 
 bool CommState::is_exchange(const Choice& choice, bool in_step) {
   const Algorithm* const credit = credit_choice().algorithm;
-  // Additional parameters, beyond the algorithm's own, ask for encoded messages, which only schedules have.
-  if (!in_step && (choice.algorithm != credit || choice.parameters.size() > credit->parameters.size())) return false;
+  if (!in_step && choice.algorithm != credit) return false;
   Problem p;
   p.parameters = in_step ? credit_choice().parameters : choice.parameters;
   return supports(*credit, p);  // if not, the schedule reports that it does not either
@@ -285,7 +289,8 @@ Exchange* CommState::exchange(const Choice& choice, bool in_step) {
   return exchange_.get();
 }
 
-std::unique_ptr<Exchange> CommState::make_exchange(const Choice& choice, bool in_step, int first_tag) {
+std::unique_ptr<Exchange> CommState::make_exchange(const Choice& choice, bool in_step, int first_tag,
+                                                   bool judges_alone) {
   Problem p;
   p.parameters = in_step ? credit_choice().parameters : choice.parameters;
   CreditLimits limits = limits_of(p);
@@ -293,7 +298,7 @@ std::unique_ptr<Exchange> CommState::make_exchange(const Choice& choice, bool in
     p.parameters = choice.parameters;
     limits.sender_bytes = std::min(limits.credit_bytes, limits.piece_bytes * p.parameter("window"));
   }
-  return make_exchange(limits, first_tag);
+  return make_exchange(limits, first_tag, encodes(choice) ? choice.parameters.back().value : 0, judges_alone);
 }
 
 }  // namespace antiphon::mpi

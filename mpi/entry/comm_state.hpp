@@ -97,10 +97,12 @@ class CommState {
   PreparedSchedule* prepared(const Problem& problem, const Choice& choice);
   /// Returns what carries out such a choice by the credit protocol; null if is_exchange() says that it does not.
   Exchange* exchange(const Choice& choice, bool in_step);
-  /// Makes an executor for a schedule of this communicator. `tag_base` is added to its tags.
-  std::unique_ptr<Executor> make_executor(Schedule schedule, int tag_base = 0);
-  /// Makes an exchange that keeps in step with a schedule that all ranks have.
-  std::unique_ptr<Exchange> make_exchange(int first_tag = Exchange::default_first_tag);
+  /// Makes an executor for a schedule of this communicator. `tag_base` is added to its tags; `judges_alone` as in
+  /// CodingTerms.
+  std::unique_ptr<Executor> make_executor(Schedule schedule, int tag_base = 0, bool judges_alone = false);
+  /// Makes an exchange that keeps in step with a schedule that all ranks have. `encode_bytes` as in Exchange::Options;
+  /// each rank judges its frames alone.
+  std::unique_ptr<Exchange> make_exchange(int first_tag = Exchange::default_first_tag, std::int64_t encode_bytes = 0);
   /// Returns the communicator's multicast groups.
   MulticastGroups& groups();
   /// Makes the root of a scatterv or gatherv tell all ranks the sizes of all blocks; uses multicast if the choice does.
@@ -134,13 +136,13 @@ class CommState {
   MPI_Comm own_comm() { return own_.get(); }
 
   /// Makes the schedule for this problem, with the parameters of the choice, ready to run. Returns null, on every rank
-  /// alike, if the algorithm cannot solve the problem.
-  std::unique_ptr<PreparedSchedule> prepare(const Problem& problem, const Choice& choice);
+  /// alike, if the algorithm cannot solve the problem. `judges_alone` as in CodingTerms.
+  std::unique_ptr<PreparedSchedule> prepare(const Problem& problem, const Choice& choice, bool judges_alone = false);
   /// Tells whether the credit protocol (which is not a schedule) carries out the choice. `in_step` says that the choice
   /// is rotated phases, which the protocol performs by keeping in step.
   [[nodiscard]] static bool is_exchange(const Choice& choice, bool in_step);
   /// Makes an exchange for such a choice.
-  std::unique_ptr<Exchange> make_exchange(const Choice& choice, bool in_step, int first_tag);
+  std::unique_ptr<Exchange> make_exchange(const Choice& choice, bool in_step, int first_tag, bool judges_alone = false);
 
   /// Returns this communicator's nonblocking calls.
   NonblockingCalls& nonblocking();
@@ -151,7 +153,8 @@ class CommState {
  private:
   void take_from_first(std::span<char> text);
   void use_groups(PreparedSchedule& prepared);
-  std::unique_ptr<Exchange> make_exchange(const CreditLimits& limits, int first_tag);
+  std::unique_ptr<Exchange> make_exchange(CreditLimits limits, int first_tag, std::int64_t encode_bytes,
+                                          bool judges_alone);
   /// Returns a communicator for the library's collectives, which exists already: all ranks are at the same call of the
   /// program's communicator, so these cannot be mixed up with calls of its own.
   [[nodiscard]] MPI_Comm existing_comm() { return own_.begun() ? own_.get() : comm_; }

@@ -96,24 +96,23 @@ Choice Decisions::choose(Question& question) const {
 
 /// Encodes the choice's messages on trial, if that can pay.
 void Decisions::encode(Decision& decision) const {
-  const bool multicasts = decision.choice.algorithm != nullptr && decision.choice.algorithm->multicasts;
   const std::int64_t bytes = decision.asked.bytes;
   // Even all blocks together do not make a message that may be encoded, so no call needs a trial.
   const bool too_short = bytes > 0 && bytes * shape_.size < framing_state.threshold_bytes;
-  if (!decision.asked.encodable || too_short || multicasts) return;
-  // Trying takes agreements, for which a nonblocking call cannot wait.
-  if (!decision.asked.waits && !framing_state.always) return;
+  if (!decision.asked.encodable || too_short) return;
+  // Trying takes agreements. Without them each rank judges its own frames, so all messages are frames.
+  if (!decision.asked.agrees && !frames_are_cheap()) return;
   if (override_of(decision.asked.collective).mode == Override::Mode::fixed) return;
   decision.plain = decision.choice;
   encode_messages(decision.choice, shape_.nodes);
-  if (!encodes(decision.choice) || framing_state.always) return;
+  if (!encodes(decision.choice) || framing_state.always || !decision.asked.agrees) return;
   decision.trial = std::make_unique<CodingTrial>();
   decision.plain_text = decision.plain.to_string();
 }
 
 bool Decisions::rotates(const Choice& choice) const {
   const auto mode = override_of(choice.algorithm->collective).mode;
-  return choice.algorithm->credit == CreditWay::in_step && !encodes(choice) &&
+  return choice.algorithm->credit == CreditWay::in_step &&
          (mode == Override::Mode::automatic || mode == Override::Mode::own);
 }
 

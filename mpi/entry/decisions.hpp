@@ -32,6 +32,7 @@ struct Asked {
   bool exact = true;         ///< as Question::exact
   bool takes_turns = false;  ///< this call may be done in another way to see which is faster
   bool waits = true;         ///< the call may wait for other ranks; a nonblocking one may not
+  bool agrees = true;        ///< ranks may agree on what a call has shown, when it is over
   bool operator==(const Asked&) const = default;
 };
 

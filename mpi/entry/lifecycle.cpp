@@ -92,6 +92,7 @@ void before_finalize() {
                     {"facts", facts_row, print_facts},
                     {"tried", learned::rows, learned::print},
                     {"multicast", multicast_row, print_multicast},
+                    {"compressing", compression_terms, print_compression_terms},
                     {"compression", compression_rows, print_compression}});
   }
   if (world.settings.keeps_learned()) save_learned(learned::rules());

@@ -45,8 +45,8 @@ Outcome attempt(const Call& given, CommState& state, MPI_Request* request) {
   if (d.has_gaps()) return leave(Fate::gaps, outcome);
   if (some_process_may_have_devices()) return leave(Fate::device_memory, outcome);
   if (!operations_advance_always()) return leave(Fate::no_progress, outcome);
-  const Choice& choice = state.decisions().decide(
-      {d.collective, d.block_bytes, d.element_bytes, d.commutative, true, d.exact, false, /*waits=*/false});
+  const Choice& choice = state.decisions().decide({d.collective, d.block_bytes, d.element_bytes, d.commutative, true,
+                                                   d.exact, false, /*waits=*/false, /*agrees=*/false});
   if (choice.algorithm == nullptr) {
     outcome.why = choice.reason;
     return leave(Fate::library_chosen, outcome);

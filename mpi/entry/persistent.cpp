@@ -14,6 +14,7 @@
 #include "antiphon/known_patterns.hpp"
 #include "call/describe.hpp"
 #include "call/owned.hpp"
+#include "compress/collectives.hpp"
 #include "entry/comm_state.hpp"
 #include "entry/device_buffers.hpp"
 #include "entry/operations.hpp"
@@ -92,8 +93,8 @@ bool may_compile(const Call& call, CommState& state, bool always) {
 /// Plans the operation. Returns false, on every rank alike, if the library must do it.
 bool plan(PersistentCall& op, CommState& state, bool always) {
   const Description& d = op.description;
-  const Choice& choice =
-      state.decisions().decide({d.collective, d.block_bytes, d.element_bytes, d.commutative, !d.has_gaps(), d.exact});
+  const Choice& choice = state.decisions().decide({d.collective, d.block_bytes, d.element_bytes, d.commutative,
+                                                   !d.has_gaps(), d.exact, false, true, /*agrees=*/false});
   const bool compiles = d.collective == Collective::alltoallv && state.size() <= most_ranks_to_compile;
   const bool automatic = !always && state.decisions().override_of(d.collective).mode == Override::Mode::automatic;
   if (choice.algorithm == nullptr && !(always && compiles)) return false;
@@ -110,7 +111,7 @@ bool plan(PersistentCall& op, CommState& state, bool always) {
   if (!tag_base) return false;
   if (compiles) {
     op.advice = std::make_unique<Advice>(state.patterns().of(pattern), state.rank());
-    auto exchange = state.make_exchange(*tag_base);
+    auto exchange = state.make_exchange(*tag_base, encodes(choice) ? choice.parameters.back().value : 0);
     exchange->prepare(op.problem, op.advice->way());
     op.runner = std::move(exchange);
     return true;
@@ -119,7 +120,7 @@ bool plan(PersistentCall& op, CommState& state, bool always) {
   state.set_places(op.problem, *choice.algorithm);
   if (!supports(*choice.algorithm, op.problem)) return false;
   if (choice.algorithm->knowledge == Knowledge::all_counts) share_counts(op.problem, state.own_comm());
-  op.runner = state.make_executor(build_schedule(*choice.algorithm, op.problem), *tag_base);
+  op.runner = state.make_executor(build_schedule(*choice.algorithm, op.problem), *tag_base, true);
   return true;
 }
 

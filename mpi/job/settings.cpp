@@ -129,10 +129,12 @@ Measured take_profile(Settings& s, const Stored& file) {
   return is_object ? measured_by(document) : Measured{};
 }
 
-/// Resolves "auto", the default: it means "on" if the profile has measured codecs and links, else "off".
+/// Resolves the default and "auto", which both mean "on" if the profile has measured codecs and links. Without that
+/// the default is "off", and "auto" stays: codecs are measured at the start.
 std::string compress_mode(const Measured& measured) {
   const std::string mode = variable("ANTIPHON_COMPRESS");
-  if (mode.empty() || mode == "auto") return measured.codecs && measured.payload_bits_per_s > 0 ? "on" : "off";
+  if (mode.empty() || mode == "auto")
+    return measured.codecs && measured.payload_bits_per_s > 0 ? "on" : mode.empty() ? "off" : mode;
   return mode == "1" ? "on" : mode == "0" ? "off" : mode;
 }
 
@@ -141,6 +143,16 @@ void read_figures(Settings& s) {
   s.summary = variable("ANTIPHON_SUMMARY");
   if (s.summary == "0") s.summary.clear();
   s.metrics = variable("ANTIPHON_METRICS");
+}
+
+/// Reads what concerns compression, once the rate of the link is read.
+void read_compression(Settings& s, const Measured& measured) {
+  s.compress = compress_mode(measured);
+  s.compress_link_bits_per_s = s.link_bits_per_s != 0 ? s.link_bits_per_s : measured.payload_bits_per_s;
+  s.compress_threshold_bytes = integer_variable("ANTIPHON_COMPRESS_MIN_BYTES", s.compress == "force" ? 64 : 1024);
+  s.compress_memory_bytes = integer_variable("ANTIPHON_COMPRESS_MEMORY_BYTES", s.compress_memory_bytes);
+  s.compress_damage = integer_variable("ANTIPHON_COMPRESS_DAMAGE", 0);
+  s.codec = word_variable("ANTIPHON_CODEC", "auto");
 }
 
 /// Reads an environment in which every setting makes sense. `profile` is null, or the store's.
@@ -164,7 +176,6 @@ Settings read_checked(const Stored* profile = nullptr) {
   s.link_bits_per_s = integer_variable("ANTIPHON_LINK_BITS_PER_S", 0);
   s.link_burst_bytes = integer_variable("ANTIPHON_LINK_BURST_BYTES", 0);
   s.model = variable("ANTIPHON_MODEL") != "off";
-  s.compress_link_bits_per_s = s.link_bits_per_s != 0 ? s.link_bits_per_s : measured.payload_bits_per_s;
   s.credit_bytes = integer_variable("ANTIPHON_CREDIT_BYTES", measured.credit_bytes);
   const std::string plan = variable("ANTIPHON_PLAN");
   if (!plan.empty()) s.plan = read_file(plan, "plan");
@@ -175,12 +186,10 @@ Settings read_checked(const Stored* profile = nullptr) {
   s.adapt = word_variable("ANTIPHON_ADAPT", "keep");
   s.progress = word_variable("ANTIPHON_PROGRESS", "calls");
   s.yield = integer_variable("ANTIPHON_YIELD", 1) != 0;
-  s.compress = compress_mode(measured);
   s.cores_per_node = measured.cores_per_node;
   s.nodes_sharing = measured.nodes_sharing;
   read_multicast(s);
-  s.compress_threshold_bytes = integer_variable("ANTIPHON_COMPRESS_MIN_BYTES", s.compress == "force" ? 64 : 1024);
-  s.compress_memory_bytes = integer_variable("ANTIPHON_COMPRESS_MEMORY_BYTES", s.compress_memory_bytes);
+  read_compression(s, measured);
   return s;
 }
 
@@ -237,6 +246,8 @@ void each_setting(auto& settings, auto visit) {
   visit("nodes_sharing", settings.nodes_sharing);
   visit("compress_threshold_bytes", settings.compress_threshold_bytes);
   visit("compress_memory_bytes", settings.compress_memory_bytes);
+  visit("compress_damage", settings.compress_damage);
+  visit("codec", settings.codec);
   visit("reorder", settings.reorder);
   visit("machine", settings.machine);
   visit("link_burst_bytes", settings.link_burst_bytes);

@@ -50,7 +50,8 @@ struct Settings {
   std::string trace;
   /// ANTIPHON_TRACE_BYTES is the most memory that a rank uses for the trace.
   std::int64_t trace_bytes = 64 << 20;
-  /// ANTIPHON_COMPRESS, with auto already resolved, is off, on, or force (for tests: every message, also within nodes).
+  /// ANTIPHON_COMPRESS is off, on, force (for tests: every message, also within nodes), or auto: on if codecs, measured
+  /// at the start, are fast enough for the links. Where a profile has measured both, auto is resolved to on.
   std::string compress = "off";
   /// ANTIPHON_LINK_BITS_PER_S sets this; the default is the profile's value, or else that of
   /// link_bits_per_s.
@@ -63,6 +64,10 @@ struct Settings {
   std::int64_t compress_threshold_bytes = 1024;
   /// ANTIPHON_COMPRESS_MEMORY_BYTES limits a rank's memory for earlier messages, from which later ones are predicted.
   std::int64_t compress_memory_bytes = 512 << 20;
+  /// ANTIPHON_CODEC is auto (what suits each channel), or the one codec that is used: spatial, lz4, zstd or dfcm.
+  std::string codec = "auto";
+  /// ANTIPHON_COMPRESS_DAMAGE, for tests, flips a bit of every so many-th frame that a rank sends; 0: of none.
+  std::int64_t compress_damage = 0;
   /// ANTIPHON_REORDER=1 lets topology constructors give ranks a new order.
   bool reorder = false;
   /// This is the part of the profile that the model and reordering need: link classes, topology and what computing

@@ -115,7 +115,8 @@ bool nothing_to_do() {
   const bool one_node =
       std::all_of(world.node_of_rank.begin(), world.node_of_rank.end(), [](int node) { return node == 0; });
   const bool asked = !s.force.empty() || !s.profile.empty() || !s.plan.empty() || !s.summary.empty() ||
-                     !s.metrics.empty() || !s.trace.empty() || s.verbose >= 2 || s.compress != "off";
+                     !s.metrics.empty() || !s.trace.empty() || s.verbose >= 2 ||
+                     (s.compress != "off" && s.compress != "auto");
   return one_node && !asked;
 }
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "antiphon/slot.hpp"
+
 #include "job/settings.hpp"
 #include "job/world.hpp"
 
@@ -72,7 +74,7 @@ void MulticastLanes::add_to_lane(OpId id) {
   const bool own = roles.leaders[static_cast<std::size_t>(sender)] == rank_;
   auto lane = std::find_if(lanes_.begin(), lanes_.end(),
                            [&](const Lane& l) { return l.group == &group && l.sender == sender; });
-  if (lane == lanes_.end()) lane = lanes_.insert(lanes_.end(), {&group, sender, own, {}, 0, {}, 0, 0, 0});
+  if (lane == lanes_.end()) lane = lanes_.insert(lanes_.end(), {&group, sender, own, {}, 0, {}, 0, 0, {}, 0});
   lane->ops.push_back(id);
   lane_of_[id] = static_cast<int>(lane - lanes_.begin());
   states_[id].at.resize(most_posted(op));
@@ -117,10 +119,13 @@ void MulticastLanes::begin() {
     states_[id].next_piece = 0;
     states_[id].ready = 0;
   }
-  for (Lane& lane : lanes_) lane.at = lane.first = lane.count = lane.seen = 0;
+  for (Lane& lane : lanes_) {
+    lane.at = lane.first = lane.count = lane.seen = 0;
+    lane.length.reset();
+  }
   ended_.clear();
   next_ended_ = 0;
-  posted_ = waiting_ = 0;
+  posted_ = waiting_ = lengths_ = 0;
 }
 
 void MulticastLanes::ready(const Progress::Piece& piece, std::span<std::byte> at) {
@@ -138,7 +143,8 @@ void MulticastLanes::flush(Lane& lane) {
     if ((state.ready & 1) == 0) return;
     const Progress::Piece piece{id, state.next_piece};
     const auto at = state.at[static_cast<std::size_t>(piece.index) % state.at.size()];
-    lane.posted[(lane.first + lane.count++) % lane.posted.size()] = {piece, post(lane, piece, at)};
+    if (schedule_.ops()[id].encoded && !lane.own && !knows_length(lane, at)) return;
+    lane.posted[(lane.first + lane.count++) % lane.posted.size()] = post(lane, piece, at);
     ++posted_;
     --waiting_;
     state.ready >>= 1;
@@ -146,25 +152,53 @@ void MulticastLanes::flush(Lane& lane) {
   }
 }
 
-multicast::Ticket MulticastLanes::post(Lane& lane, const Progress::Piece& piece, std::span<std::byte> at) {
+/// Tells whether the length of the frame that comes next in the lane is here, in its slot; awaits it if not.
+bool MulticastLanes::knows_length(Lane& lane, std::span<std::byte> at) {
   multicast::Group& transport = lane.group->transport();
-  if (lane.own) {
-    multicast::SendOptions options;
-    options.copy = static_cast<std::int64_t>(at.size()) <= most_copied_bytes;
-    options.concurrent = std::min(senders_, transport.size());
-    options.window_packets =
-        std::max(4, static_cast<int>(port_bytes() / transport.payload_bytes()) / options.concurrent);
-    return transport.send(at, options);
+  if (!lane.length) {
+    lane.length = transport.receive(lane.sender, at.first(slot::length_bytes));
+    ++lengths_;
+  }
+  if (!broken_.empty() || !transport.done(*lane.length)) return false;
+  const std::int64_t length = slot::frame_length(at.data());
+  if (!slot::holds(static_cast<std::int64_t>(at.size()), length)) {
+    broken_ = "a frame of " + std::to_string(length) + " bytes was announced by member " + std::to_string(lane.sender) +
+              ", which has room for " + std::to_string(at.size()) + " at most";
+    return false;
+  }
+  lane.length.reset();
+  --lengths_;
+  return true;
+}
+
+MulticastLanes::Posted MulticastLanes::send(Lane& lane, const Progress::Piece& piece, std::span<std::byte> at) {
+  multicast::Group& transport = lane.group->transport();
+  multicast::SendOptions options;
+  options.copy = static_cast<std::int64_t>(at.size()) <= most_copied_bytes;
+  options.concurrent = std::min(senders_, transport.size());
+  options.window_packets = std::max(4, static_cast<int>(port_bytes() / transport.payload_bytes()) / options.concurrent);
+  if (!schedule_.ops()[piece.op].encoded) return {piece, transport.send(at, options), {}};
+  const auto frame_bytes = static_cast<std::size_t>(slot::frame_length(at.data()));
+  const multicast::Ticket length = transport.send(at.first(slot::length_bytes), options);
+  return {piece, transport.send(at.subspan(slot::length_bytes, frame_bytes), options), length};
+}
+
+MulticastLanes::Posted MulticastLanes::post(Lane& lane, const Progress::Piece& piece, std::span<std::byte> at) {
+  if (lane.own) return send(lane, piece, at);
+  multicast::Group& transport = lane.group->transport();
+  if (schedule_.ops()[piece.op].encoded) {
+    const auto frame_bytes = static_cast<std::size_t>(slot::frame_length(at.data()));
+    return {piece, transport.receive(lane.sender, at.subspan(slot::length_bytes, frame_bytes)), {}};
   }
   const auto& wanted = wanted_[piece.op];
-  if (wanted.empty()) return transport.receive(lane.sender, at);
+  if (wanted.empty()) return {piece, transport.receive(lane.sender, at), {}};
   parts_wanted_.clear();
   for (const Range& part : wanted) {
     if (part.bytes > 0)
       parts_wanted_.push_back({part.offset_bytes, at.subspan(static_cast<std::size_t>(part.offset_bytes),
                                                              static_cast<std::size_t>(part.bytes))});
   }
-  return transport.receive(lane.sender, static_cast<std::int64_t>(at.size()), parts_wanted_);
+  return {piece, transport.receive(lane.sender, static_cast<std::int64_t>(at.size()), parts_wanted_), {}};
 }
 
 /// Collects messages in the order in which they were posted; followers count on that, too.
@@ -172,9 +206,13 @@ bool MulticastLanes::collect(Lane& lane) {
   const std::uint64_t changes = lane.group->transport().changes();
   if (changes == lane.seen) return false;
   lane.seen = changes;
+  if (lane.length) flush(lane);
   bool any = false;
-  while (lane.count > 0 && lane.group->transport().done(lane.posted[lane.first].ticket)) {
-    ended_.push_back(lane.posted[lane.first].piece);
+  while (lane.count > 0) {
+    const Posted& next = lane.posted[lane.first];
+    const multicast::Group& transport = lane.group->transport();
+    if (!transport.done(next.ticket) || (next.length && !transport.done(*next.length))) break;
+    ended_.push_back(next.piece);
     lane.first = (lane.first + 1) % lane.posted.size();
     --lane.count;
     --posted_;
@@ -184,24 +222,24 @@ bool MulticastLanes::collect(Lane& lane) {
 }
 
 bool MulticastLanes::poll(std::int64_t patience_ns) {
-  if (posted_ == 0) return false;
+  if (posted_ + lengths_ == 0) return false;
   bool any = false;
   for (int turn = 0; turn < 2 && !any; ++turn) {
     for (Lane& lane : lanes_) {
-      if (lane.count > 0) any = collect(lane) || any;
+      if (waits(lane)) any = collect(lane) || any;
     }
     if (any || turn > 0) break;
     // A group has several lanes but needs to advance only once. While the rank sleeps on one group, it ignores the
     // others.
     const MulticastGroup* moved = nullptr;
     for (const Lane& lane : lanes_) {
-      if (lane.count > 0 && moved != nullptr && lane.group != moved)
+      if (waits(lane) && moved != nullptr && lane.group != moved)
         patience_ns = std::min(patience_ns, several_patience_ns);
-      if (lane.count > 0) moved = lane.group;
+      if (waits(lane)) moved = lane.group;
     }
     moved = nullptr;
     for (Lane& lane : lanes_) {
-      if (lane.count == 0 || lane.group == moved) continue;
+      if (!waits(lane) || lane.group == moved) continue;
       lane.group->transport().progress(patience_ns);
       moved = lane.group;
     }
@@ -228,8 +266,9 @@ const std::string* MulticastLanes::why_not() const {
 std::int64_t MulticastLanes::lost_after_ns() const { return world.settings.multicast_timeout_ms * 1'000'000; }
 
 std::string MulticastLanes::failure() const {
+  if (!broken_.empty()) return broken_;
   for (const Lane& lane : lanes_) {
-    if (lane.count == 0) continue;
+    if (!waits(lane)) continue;
     if (const auto failure = lane.group->transport().failure()) return failure->text;
   }
   return "";

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -54,9 +55,12 @@ class MulticastLanes {
   [[nodiscard]] std::string failure() const;
 
  private:
+  /// A piece of encoded data is two messages, since only its sender knows how long its frame is: that length, and the
+  /// frame.
   struct Posted {
     Progress::Piece piece;
     multicast::Ticket ticket;
+    std::optional<multicast::Ticket> length;  ///< of a frame that is sent
   };
   /// Holds, for one operation, which of its pieces are ready; the first bit is the first piece that is not posted.
   struct Waiting {
@@ -73,7 +77,8 @@ class MulticastLanes {
     std::size_t at = 0;
     std::vector<Posted> posted;  ///< a ring
     std::size_t first = 0, count = 0;
-    std::uint64_t seen = 0;  ///< the transport's changes() at the last look
+    std::optional<multicast::Ticket> length;  ///< is awaited of the next piece; nothing behind it can be posted
+    std::uint64_t seen = 0;                   ///< the transport's changes() at the last look
   };
 
   [[nodiscard]] MulticastGroup& group_of(OpId op) const {
@@ -83,7 +88,10 @@ class MulticastLanes {
   void add_to_lane(OpId id);
   void find_wanted(OpId id);
   void flush(Lane& lane);
-  multicast::Ticket post(Lane& lane, const Progress::Piece& piece, std::span<std::byte> at);
+  bool knows_length(Lane& lane, std::span<std::byte> at);
+  Posted post(Lane& lane, const Progress::Piece& piece, std::span<std::byte> at);
+  Posted send(Lane& lane, const Progress::Piece& piece, std::span<std::byte> at);
+  [[nodiscard]] static bool waits(const Lane& lane) { return lane.count > 0 || lane.length.has_value(); }
   bool collect(Lane& lane);
 
   const Schedule& schedule_;
@@ -99,7 +107,9 @@ class MulticastLanes {
   std::vector<Progress::Piece> ended_;
   std::size_t next_ended_ = 0;
   std::size_t posted_ = 0, waiting_ = 0;
+  std::size_t lengths_ = 0;  ///< awaited
   std::size_t most_messages_ = 0;
+  std::string broken_;  ///< what is wrong with a length that has come; empty: nothing
 };
 
 }  // namespace antiphon::mpi

@@ -12,17 +12,26 @@ namespace {
 
 constexpr std::size_t first_room = 64;  ///< for requests; it doubles when they need more
 
+/// Returns the most bytes that one message carries.
+std::int64_t longest_data(const CreditLimits& limits) { return std::max(limits.piece_bytes, limits.short_bytes); }
+
 }  // namespace
 
 Exchange::Exchange(MPI_Comm comm, int rank, int size, const Options& options)
     : Runner(options.yields), protocol_(rank, size, options.limits), comm_(comm), first_tag_(options.first_tag),
-      least_patience_s_(options.patience_s) {}
+      least_patience_s_(options.patience_s), encode_bytes_(options.encode_bytes),
+      coder_(encode_bytes_ > 0 ? longest_data(options.limits) : 0, comm, options.coding),
+      slot_bytes_(static_cast<std::size_t>(longest_data(options.limits) + encoded_overhead_bytes)) {}
 
 int Exchange::begin(const Binding& binding) {
+  binding_ = &binding;
   input_ = binding.at(Space::input);
   output_ = binding.at(Space::output);
   requests_.forget_all();
+  free_slots_.clear();
+  for (auto& slot : slots_) free_slots_.push_back(slot.data());
   stalled_ = false;
+  failure_ = MPI_SUCCESS;
   library_finished_ = false;
   patience_.begin(std::max(least_patience_s_, way_.patience_s));
   protocol_.reset(problem_->send_bytes, problem_->recv_bytes, way_.steps, way_.in_step);
@@ -39,7 +48,7 @@ void Exchange::copy_own_block() const {
 }
 
 int Exchange::go_on(Waiting& waiting) {
-  if (protocol_.all_started() && waiting.may_block(requests_.active())) {
+  if (encode_bytes_ == 0 && protocol_.all_started() && waiting.may_block(requests_.active())) {
     library_finished_ = true;
     return requests_.wait_for_all();
   }
@@ -48,16 +57,49 @@ int Exchange::go_on(Waiting& waiting) {
     const bool moved = requests_.any_ended();
     if (moved) {
       patience_.note_move();
-      requests_.retire([this](const Owner& owner) {
-        protocol_.complete(owner.action, owner.grant != nullptr ? *owner.grant : 0);
-        if (owner.grant != nullptr) free_grants_.push_back(owner.grant);
-        return MPI_SUCCESS;
-      });
+      note_frame_lengths();
+      const int rc = requests_.retire([this](const Owner& owner) { return finish(owner); });
+      if (rc != MPI_SUCCESS) return rc;
     } else {
       look_at_clock();
     }
     if (const int rc = start_all(); rc != MPI_SUCCESS || !moved) return rc;
   }
+  return failure_;
+}
+
+/// Notes the length of each frame that has come in its slot.
+void Exchange::note_frame_lengths() {
+  if (encode_bytes_ == 0) return;
+  requests_.each_status([](const Owner& owner, const MPI_Status& status) {
+    using Kind = CreditExchange::Kind;
+    if (owner.slot == nullptr || (owner.action.kind != Kind::recv_short && owner.action.kind != Kind::recv_piece))
+      return;
+    int received_bytes = 0;
+    PMPI_Get_count(&status, MPI_BYTE, &received_bytes);
+    slot::set_frame_length(owner.slot, received_bytes);
+  });
+}
+
+int Exchange::finish(const Owner& owner) {
+  if (owner.slot != nullptr) {
+    if (const int rc = take_frame(owner); rc != MPI_SUCCESS) return rc;
+  }
+  protocol_.complete(owner.action, owner.grant != nullptr ? *owner.grant : 0);
+  if (owner.grant != nullptr) free_grants_.push_back(owner.grant);
+  return MPI_SUCCESS;
+}
+
+/// Decodes a frame that has come; one that was sent is only done with.
+int Exchange::take_frame(const Owner& owner) {
+  free_slots_.push_back(owner.slot);
+  using Kind = CreditExchange::Kind;
+  const Action& action = owner.action;
+  if (action.kind != Kind::recv_short && action.kind != Kind::recv_piece) return MPI_SUCCESS;
+  // Other ranks count on this one's messages, so the exchange goes on, and fails at its end.
+  const int rc = PieceCoder::decode(place_of(action), owner.slot, comm_, action.peer);
+  if (failure_ == MPI_SUCCESS) failure_ = rc;
+  protocol_.note_received_as(action.peer, action.bytes, slot::frame_length(owner.slot));
   return MPI_SUCCESS;
 }
 
@@ -77,7 +119,8 @@ int Exchange::start_all() {
 }
 
 int Exchange::start(const Action& action) {
-  if (requests_.active() == requests_.room()) requests_.reserve(std::max(first_room, 2 * requests_.room()), false);
+  if (requests_.active() == requests_.room())
+    requests_.reserve(std::max(first_room, 2 * requests_.room()), encode_bytes_ > 0);
   using Kind = CreditExchange::Kind;
   switch (action.kind) {
     case Kind::recv_short:
@@ -90,19 +133,43 @@ int Exchange::start(const Action& action) {
   return MPI_ERR_INTERN;
 }
 
+std::span<const std::byte> Exchange::data_to_send(const Action& action) const {
+  const std::int64_t block = problem_->send_offsets[static_cast<std::size_t>(action.peer)];
+  return {input_ + block + action.offset_bytes, static_cast<std::size_t>(action.bytes)};
+}
+
+std::span<std::byte> Exchange::place_of(const Action& action) const {
+  const std::int64_t block = problem_->recv_offsets[static_cast<std::size_t>(action.peer)];
+  return {output_ + block + action.offset_bytes, static_cast<std::size_t>(action.bytes)};
+}
+
 int Exchange::start_data(const Action& action, bool sends) {
+  if (sends) note_messages();
+  if (is_encoded(action)) return start_frame(action, sends);
   const auto count = static_cast<int>(action.bytes);
-  const auto peer = static_cast<std::size_t>(action.peer);
+  const int rc =
+      sends ? PMPI_Isend(data_to_send(action).data(), count, MPI_BYTE, action.peer, first_tag_, comm_, requests_.next())
+            : PMPI_Irecv(place_of(action).data(), count, MPI_BYTE, action.peer, first_tag_, comm_, requests_.next());
+  if (rc == MPI_SUCCESS) requests_.add({action, nullptr, nullptr});
+  return rc;
+}
+
+int Exchange::start_frame(const Action& action, bool sends) {
+  std::byte* const slot = new_slot();
+  std::byte* const frame = slot + slot::length_bytes;
   int rc = MPI_SUCCESS;
   if (sends) {
-    note_messages();
-    const std::byte* const from = input_ + problem_->send_offsets[peer] + action.offset_bytes;
-    rc = PMPI_Isend(from, count, MPI_BYTE, action.peer, first_tag_, comm_, requests_.next());
+    const bool last = action.bytes < protocol_.limits().piece_bytes;
+    rc = coder_.encode(slot, data_to_send(action), last, *binding_);
+    if (rc != MPI_SUCCESS) return rc;
+    const std::int64_t length = slot::frame_length(slot);
+    protocol_.note_sent_as(action.bytes, length);
+    rc = PMPI_Isend(frame, static_cast<int>(length), MPI_BYTE, action.peer, first_tag_, comm_, requests_.next());
   } else {
-    std::byte* const to = output_ + problem_->recv_offsets[peer] + action.offset_bytes;
-    rc = PMPI_Irecv(to, count, MPI_BYTE, action.peer, first_tag_, comm_, requests_.next());
+    const auto room = static_cast<int>(action.bytes + encoded_overhead_bytes - slot::length_bytes);
+    rc = PMPI_Irecv(frame, room, MPI_BYTE, action.peer, first_tag_, comm_, requests_.next());
   }
-  if (rc == MPI_SUCCESS) requests_.add({action, nullptr});
+  if (rc == MPI_SUCCESS) requests_.add({action, nullptr, slot});
   return rc;
 }
 
@@ -116,7 +183,7 @@ int Exchange::start_grant(const Action& action, bool sends) {
   } else {
     rc = PMPI_Irecv(grant, 1, MPI_INT64_T, action.peer, tag, comm_, requests_.next());
   }
-  if (rc == MPI_SUCCESS) requests_.add({action, grant});
+  if (rc == MPI_SUCCESS) requests_.add({action, grant, nullptr});
   return rc;
 }
 
@@ -125,6 +192,13 @@ std::int64_t* Exchange::new_grant() {
   std::int64_t* const grant = free_grants_.back();
   free_grants_.pop_back();
   return grant;
+}
+
+std::byte* Exchange::new_slot() {
+  if (free_slots_.empty()) return slots_.emplace_back(slot_bytes_).data();
+  std::byte* const slot = free_slots_.back();
+  free_slots_.pop_back();
+  return slot;
 }
 
 }  // namespace antiphon::mpi

@@ -6,11 +6,13 @@
 
 #include <cstddef>
 #include <deque>
+#include <span>
 #include <vector>
 
 #include "antiphon/advice.hpp"
 #include "antiphon/credit.hpp"
 #include "antiphon/problem.hpp"
+#include "run/coding.hpp"
 #include "run/requests.hpp"
 #include "run/runner.hpp"
 #include "run/waiting.hpp"
@@ -31,6 +33,9 @@ class Exchange final : public Runner {
     double patience_s = 0;  ///< in step; StepPatience::usual_s() suits messages of usual length
     bool yields = true;
     int first_tag = default_first_tag;
+    /// Data of at least so many bytes, which both ends know, travel as frames; 0: none do. Equal on all ranks.
+    std::int64_t encode_bytes = 0;
+    CodingTerms coding;
   };
   Exchange(MPI_Comm comm, int rank, int size, const Options& options);
 
@@ -51,20 +56,31 @@ class Exchange final : public Runner {
 
  private:
   using Action = CreditExchange::Action;
-  /// Says what a request is for, and holds the grant that it carries, if any.
+  /// Says what a request is for, and holds the grant or the frame that it carries, if any.
   struct Owner {
     Action action;
     std::int64_t* grant = nullptr;
+    std::byte* slot = nullptr;
   };
 
   int go_on(Waiting& waiting) override;
   int start_all();
   int start(const Action& action);
   int start_data(const Action& action, bool sends);
+  int start_frame(const Action& action, bool sends);
   int start_grant(const Action& action, bool sends);
+  void note_frame_lengths();
+  int finish(const Owner& owner);
+  int take_frame(const Owner& owner);
+  [[nodiscard]] std::span<const std::byte> data_to_send(const Action& action) const;
+  [[nodiscard]] std::span<std::byte> place_of(const Action& action) const;
+  [[nodiscard]] bool is_encoded(const Action& action) const {
+    return encode_bytes_ > 0 && action.bytes >= encode_bytes_;
+  }
   void copy_own_block() const;
   void look_at_clock();
   std::int64_t* new_grant();
+  std::byte* new_slot();
 
   CreditExchange protocol_;
   MPI_Comm comm_;
@@ -72,14 +88,21 @@ class Exchange final : public Runner {
   double least_patience_s_;
   StepPatience patience_;
   bool stalled_ = false;
+  int failure_ = MPI_SUCCESS;      ///< of a frame that could not be decoded
   bool library_finished_ = false;  ///< the library has waited for all the rest; the protocol does not learn of it
   const Problem* problem_ = nullptr;
   Way way_;
+  const Binding* binding_ = nullptr;
   const std::byte* input_ = nullptr;
   std::byte* output_ = nullptr;
   Requests<Owner> requests_;
   std::deque<std::int64_t> grants_;  ///< a deque, because grants must keep their addresses while it grows
   std::vector<std::int64_t*> free_grants_;
+  std::int64_t encode_bytes_;
+  PieceCoder coder_;
+  std::size_t slot_bytes_ = 0;
+  std::deque<std::vector<std::byte>> slots_;  ///< frames that are under way, or have been
+  std::vector<std::byte*> free_slots_;
 };
 
 }  // namespace antiphon::mpi

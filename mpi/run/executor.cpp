@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/executor.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace antiphon::mpi {
@@ -11,6 +12,11 @@ int rank_in(MPI_Comm comm) {
   int rank = 0;
   PMPI_Comm_rank(comm, &rank);
   return rank;
+}
+
+bool any_reduces(const Schedule& schedule) {
+  const auto ops = schedule.ops();
+  return std::any_of(ops.begin(), ops.end(), [](const Op& op) { return op.kind == OpKind::reduce; });
 }
 
 std::size_t count_messages(const Schedule& schedule) {
@@ -26,7 +32,7 @@ std::size_t count_messages(const Schedule& schedule) {
 Executor::Executor(Schedule schedule, MPI_Comm comm, const Options& options)
     : Runner(options.yields), schedule_(std::move(schedule)), progress_(schedule_), rank_(rank_in(comm)),
       messages_(schedule_, comm, options.tag_base), local_(schedule_, comm, rank_, options.coding),
-      fan_out_(schedule_, rank_) {
+      fan_out_(schedule_, rank_), reduces_(any_reduces(schedule_)) {
   messages_.reserve(progress_.max_active_messages());
   if (fan_out_.is_empty()) all_messages_ = count_messages(schedule_);
 }
@@ -38,6 +44,7 @@ void Executor::use_carrier(std::unique_ptr<MulticastCarrier> carrier) {
 
 int Executor::begin(const Binding& binding) {
   binding_ = &binding;
+  failure_ = MPI_SUCCESS;
   progress_.reset();
   messages_.begin(binding);
   if (carrier_) carrier_->begin();
@@ -59,7 +66,7 @@ int Executor::go_on(Waiting& waiting) {
     waiting.note_move();
     if (const int rc = start_all(); rc != MPI_SUCCESS) return rc;
   }
-  return MPI_SUCCESS;
+  return failure_;
 }
 
 /// Hands the thread to the library, which waits best for all messages.
@@ -95,7 +102,10 @@ int Executor::start(const Piece& piece) {
     case OpKind::recv: return messages_.receive(piece, op.peer, op.tag);
     default: break;
   }
-  const int rc = local_.run(op, piece, *binding_);
+  int rc = local_.run(op, piece, *binding_);
+  // Other ranks count on this one's messages. Where they are not made of what could not be decoded, the run goes on,
+  // and fails at its end.
+  if (rc != MPI_SUCCESS && op.kind == OpKind::decode && !reduces_) failure_ = std::exchange(rc, MPI_SUCCESS);
   progress_.complete(piece);
   return rc;
 }

@@ -80,6 +80,8 @@ class Executor final : public Runner {
   std::unique_ptr<MulticastCarrier> carrier_;
   std::optional<std::size_t> all_messages_;  ///< of a run; not counted if this rank sends multicasts
   bool only_waits_ = false;                  ///< all messages of this run are under way, and none has ended
+  bool reduces_;
+  int failure_ = MPI_SUCCESS;  ///< of a frame that could not be decoded
   const Binding* binding_ = nullptr;
 };
 

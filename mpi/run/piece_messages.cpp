@@ -5,8 +5,9 @@
 #include <cstdint>
 #include <limits>
 
+#include "antiphon/slot.hpp"
+
 #include "job/progress.hpp"
-#include "run/coding.hpp"
 
 namespace antiphon::mpi {
 
@@ -76,18 +77,17 @@ int PieceMessages::post(const Piece& piece, int peer, int tag, bool sends) {
   };
   const int rc = count <= std::numeric_limits<int>::max() ? post_as(static_cast<int>(count), unit)
                                                           : post_as(1, LongType(count, unit).get());
-  if (rc == MPI_SUCCESS) requests_.add(piece);
+  if (rc == MPI_SUCCESS) requests_.add({piece, sends});
   return rc;
 }
 
 /// Notes the length of each received frame in its slot, where operations that pass it on or decode it find it.
 void PieceMessages::note_frame_lengths() {
-  requests_.each_status([this](const Piece& piece, const MPI_Status& status) {
-    const Op& op = schedule_.ops()[piece.op];
-    if (op.kind != OpKind::recv || !op.encoded) return;
+  requests_.each_status([this](const Message& message, const MPI_Status& status) {
+    if (message.sends || !schedule_.ops()[message.piece.op].encoded) return;
     int received_bytes = 0;
     PMPI_Get_count(&status, MPI_BYTE, &received_bytes);
-    slot::set_frame_length(memory_of(piece), received_bytes);
+    slot::set_frame_length(memory_of(message.piece), received_bytes);
   });
 }
 

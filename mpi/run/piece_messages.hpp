@@ -38,7 +38,7 @@ class PieceMessages {
   template <class Finish>
   int retire(Finish&& finish) {
     note_frame_lengths();
-    return requests_.retire(finish);
+    return requests_.retire([&](const Message& message) { return finish(message.piece); });
   }
 
   [[nodiscard]] bool any_ended() const { return requests_.any_ended(); }
@@ -48,6 +48,12 @@ class PieceMessages {
   [[nodiscard]] MPI_Comm comm() const { return comm_; }
 
  private:
+  /// A leader of multicasts sends pieces on that it has received.
+  struct Message {
+    Piece piece;
+    bool sends = false;
+  };
+
   int post(const Piece& piece, int peer, int tag, bool sends);
   void note_frame_lengths();
 
@@ -56,7 +62,7 @@ class PieceMessages {
   int tag_base_;
   bool encoded_;  ///< some messages carry encoded data
   const Binding* binding_ = nullptr;
-  Requests<Piece> requests_;
+  Requests<Message> requests_;
 };
 
 }  // namespace antiphon::mpi

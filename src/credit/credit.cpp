@@ -2,6 +2,7 @@
 #include "antiphon/credit.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "antiphon/error.hpp"
@@ -42,7 +43,9 @@ void CreditExchange::reset(std::span<const std::int64_t> send_bytes, std::span<c
   in_step_ = in_step;
   for (int i = 0; i < size_; ++i) {
     Peer& p = peer(i);
+    const double share = p.share;
     p = {};
+    p.share = share;
     if (i == rank_) continue;
     p.to_send = send_bytes[static_cast<std::size_t>(i)];
     p.to_receive = recv_bytes[static_cast<std::size_t>(i)];
@@ -160,7 +163,7 @@ void CreditExchange::grant_freely() {
     p.blocked = step.receive_bytes > 0;
     // Credit is left, but too little for a piece of the sender in turn: no other sender overtakes it.
     const std::int64_t piece = std::min(step.receive_bytes, limits_.piece_bytes);
-    if (p.blocked && p.outstanding + piece <= p.window_bytes) break;
+    if (p.blocked && on_wire(p.share, p.outstanding + piece) <= p.window_bytes) break;
   }
   for (std::size_t k = grants_begin_; k < steps_.size() && k <= i; ++k) {
     if (steps_[k].receive_bytes > 0) peer(steps_[k].from).blocked = false;
@@ -177,7 +180,8 @@ void CreditExchange::grant_in_step() {
       const std::int64_t next = step.end - step.receive_bytes;
       const std::int64_t ahead =
           next == step.begin ? limits_.sender_bytes : std::max(limits_.sender_bytes, limits_.step_bytes / 2);
-      if (next - received_bytes_ >= ahead || !grant_from(step, std::max(limits_.step_bytes, limits_.piece_bytes)))
+      if (on_wire(received_share_, next - received_bytes_) >= ahead ||
+          !grant_from(step, std::max(limits_.step_bytes, limits_.piece_bytes)))
         return;
     }
   }
@@ -189,8 +193,8 @@ bool CreditExchange::grant_from(Step& step, std::int64_t most_bytes) {
   Peer& p = peer(step.from);
   const std::int64_t piece = limits_.piece_bytes;
   const std::int64_t bytes = std::min(step.receive_bytes, most_bytes / piece * piece);
-  if (!in_step_ && p.outstanding + bytes > p.window_bytes) return false;
-  const std::int64_t more = std::min(bytes, std::max<std::int64_t>(0, p.window_bytes - p.outstanding));
+  if (!in_step_ && on_wire(p.share, p.outstanding + bytes) > p.window_bytes) return false;
+  const std::int64_t more = counted(p, p.outstanding + bytes) - counted(p, p.outstanding);
   if (outstanding_bytes_ + more > limits_.credit_bytes) return false;
   for (std::int64_t at = 0; at < bytes; at += piece)
     push(Kind::recv_piece, step.from, p.granted + at, std::min(piece, bytes - at));
@@ -202,9 +206,32 @@ bool CreditExchange::grant_from(Step& step, std::int64_t most_bytes) {
 }
 
 void CreditExchange::count_outstanding(Peer& p, std::int64_t bytes) {
-  outstanding_bytes_ -= std::min(p.outstanding, p.window_bytes);
+  outstanding_bytes_ -= counted(p, p.outstanding);
   p.outstanding += bytes;
-  outstanding_bytes_ += std::min(p.outstanding, p.window_bytes);
+  outstanding_bytes_ += counted(p, p.outstanding);
+}
+
+std::int64_t CreditExchange::on_wire(double share, std::int64_t bytes) {
+  constexpr double rounding = 1e-6;
+  return share >= 1 ? bytes : static_cast<std::int64_t>(std::ceil(share * static_cast<double>(bytes) - rounding));
+}
+
+/// Recent pieces count most. Never more than the bytes themselves, so that a first piece always fits the credit; and a
+/// piece after very short ones may be as long as any, so that not too many are asked for at once.
+void CreditExchange::learn(double& share, std::int64_t bytes, std::int64_t wire_bytes) {
+  constexpr double weight = 0.25;
+  constexpr double least_share = 0.125;
+  if (bytes <= 0) return;
+  const double seen = static_cast<double>(wire_bytes) / static_cast<double>(bytes);
+  share = std::clamp(share + weight * (seen - share), least_share, 1.0);
+}
+
+void CreditExchange::note_received_as(int rank, std::int64_t bytes, std::int64_t wire_bytes) {
+  Peer& p = peer(rank);
+  learn(received_share_, bytes, wire_bytes);
+  outstanding_bytes_ -= counted(p, p.outstanding);
+  learn(p.share, bytes, wire_bytes);
+  outstanding_bytes_ += counted(p, p.outstanding);
 }
 
 /// Sends step after step, as far as there are grants and at most a few pieces ahead of what has come in. A step that
@@ -215,7 +242,8 @@ void CreditExchange::send_in_step() {
     while (step.send_bytes > 0) {
       const Peer& p = peer(step.to);
       const std::int64_t at = std::min(step.begin + step.sent_bytes, step.end + limits_.sender_bytes - 1);
-      if (p.sent == p.allowed || sending_bytes_ >= limits_.sender_bytes || at - received_bytes_ >= limits_.sender_bytes)
+      if (p.sent == p.allowed || on_wire(sent_share_, sending_bytes_) >= limits_.sender_bytes ||
+          on_wire(received_share_, at - received_bytes_) >= limits_.sender_bytes)
         return;
       const std::int64_t piece = std::min({limits_.piece_bytes, p.to_send - p.sent, step.send_bytes});
       send_piece(step.to);

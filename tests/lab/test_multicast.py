@@ -86,6 +86,23 @@ def test_several_ranks_of_a_node(cluster: Callable[..., ClusterSpec], built: tup
     assert found["multicast"].get("refusal", "all ranks are on one node") == "all ranks are on one node"
 
 
+@pytest.mark.parametrize("ranks", [3, 6])
+def test_encoded_multicasts(
+    cluster: Callable[..., ClusterSpec], built: tuple[Mpi, Path], tmp_path: Path, ranks: int
+) -> None:
+    """GIVEN multicasts of frames, with losses, and with several ranks a node THEN every byte is right."""
+    force = ";".join(f"{choice}:encode=64" for choice in FORCE.split(";") if "barrier" not in choice)
+    loss = {"ANTIPHON_MULTICAST_LOSS": "0.02", "ANTIPHON_COMPRESS": "force"}
+    with Lab(cluster(nodes=3)) as lab:
+        found = run(lab, built, ranks, "120", "30000", "bsaAmr", tmp_path=tmp_path, ANTIPHON_FORCE=force, **loss)
+    assert found["multicast"]["opened"] >= 3
+    assert found["multicast"]["data_packets_sent"] > 0
+    used = {row["algorithm"] for row in found["collectives"] if row["collective"] == "bcast" and row["most_bytes"] > 64}
+    assert used and all("multicast" in way and "encode=64" in way and "without" not in way for way in used), used
+    coded = next(row for row in found["compression"] if row["class"] == "collectives")
+    assert coded["encoded"] > 0
+
+
 @pytest.mark.parametrize("first", ["w", "n"])
 def test_who_waits_for_a_multicast_moves_messages_on(
     cluster: Callable[..., ClusterSpec], built: tuple[Mpi, Path], tmp_path: Path, first: str

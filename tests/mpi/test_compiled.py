@@ -38,6 +38,18 @@ def test_wheels(wheel: Mpi, n: int, part: str, compiled: Run, run_ranks: Run) ->
     assert "fine" in result.text.split(), result.text
 
 
+@pytest.mark.parametrize("compress", ["on", "force"])
+@pytest.mark.parametrize("part", ["levels", "persistent", "exchanges", "kinds"])
+def test_encoded(native: Mpi, part: str, compress: str, compiled: Run, run_ranks: Run) -> None:
+    """GIVEN slow links and compression THEN persistent operations carry frames, and data is right."""
+    nodes = {"ANTIPHON_NODES": "a,b,c,d", "ANTIPHON_LINK_BITS_PER_S": "100000000", "ANTIPHON_FORCE": "*:on"}
+    result = run_ranks(native, 4, [program(native, compiled), part], ANTIPHON_COMPRESS=compress, **nodes)
+    assert result.returncode == 0, result.text
+    assert "fine" in result.text.split(), result.text
+    coded = [row for row in result.summary["compression"] if row["class"] == "collectives"]
+    assert part not in ("persistent", "kinds") or coded[0]["messages"] > 0
+
+
 @pytest.mark.parametrize("part", ["levels", "persistent", "exchanges"])
 def test_system_libraries(mpi: Mpi, part: str, compiled: Run, run_ranks: Run) -> None:
     """GIVEN a library, also one without persistent collectives THEN the C API brings them."""

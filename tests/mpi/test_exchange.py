@@ -18,6 +18,8 @@ HERE = Path(__file__).resolve().parent
 PATTERNS = HERE / "programs" / "patterns.c"
 STREAMS = HERE / "programs" / "streams.c"
 INCLUDE = HERE.parents[1] / "include"
+#: Which choices encode what the protocol carries.
+ENCODED = ["credit:encode=1", "credit:piece_bytes=1000,credit_bytes=3000,sender_bytes=2000,short_bytes=300,encode=200"]
 SMALL = "credit:piece_bytes=1000,credit_bytes=3000,sender_bytes=2000,short_bytes=300,window_bytes=200"
 
 Run = Callable[..., Any]
@@ -51,6 +53,21 @@ def test_credit_of_the_profile(native: Mpi, compiled: Run, run_ranks: Run) -> No
     assert result.returncode == 0, result.text
     wanted = f"credit:piece_bytes={piece},credit_bytes={8 * piece},sender_bytes={2 * piece},"
     assert any(wanted in row["algorithm"] for row in result.calls("alltoallv")), result.summary
+
+
+@pytest.mark.parametrize("choice", ENCODED)
+@pytest.mark.parametrize("n", [2, 5])
+def test_encoded_patterns(wheel: Mpi, n: int, choice: str, compiled: Run, run_ranks: Run) -> None:
+    """GIVEN the same patterns in frames THEN every byte arrives, by the credit protocol."""
+    if wheel.abi == "mpiabi" and n != 5:
+        pytest.skip("the same library as mpich")
+    variables = {"ANTIPHON_FORCE": f"alltoallv:{choice}", "ANTIPHON_COMPRESS": "force"}
+    result = run_ranks(wheel, n, [compiled(wheel, [PATTERNS])], **variables)
+    assert result.returncode == 0, result.text
+    assert "fine" in result.text.split()
+    assert set(result.used("alltoallv")) == {"credit"}
+    coded = next(row for row in result.summary["compression"] if row["class"] == "collectives")
+    assert coded["encoded"] > 0 and coded["wire_bytes"] < coded["bytes"]
 
 
 UNEVEN = """
@@ -96,6 +113,20 @@ def test_uneven_patterns(native: Mpi, compiled: Run, run_ranks: Run, tmp_path: P
     ways = {row["algorithm"] for row in result.calls("alltoallv")}
     assert any("credit with a known pattern" in way for way in ways), result.summary
     assert result.used("alltoallv") == {"credit": 6}
+
+
+@pytest.mark.parametrize("compress", ["on", "force"])
+def test_encoded_uneven_patterns(native: Mpi, compress: str, compiled: Run, run_ranks: Run, tmp_path: Path) -> None:
+    """GIVEN compression THEN the pattern is known and scheduled as without it, and its messages are encoded."""
+    source = tmp_path / "uneven.c"
+    source.write_text(UNEVEN)
+    variables = {"ANTIPHON_FORCE": "alltoallv:on", "ANTIPHON_COMPRESS": compress, **cluster(5)}
+    result = run_ranks(native, 5, [compiled(native, [source])], **variables)
+    assert result.returncode == 0, result.text
+    assert "fine" in result.text.split()
+    assert any("credit with a known pattern" in row["algorithm"] for row in result.calls("alltoallv")), result.summary
+    coded = next(row for row in result.summary["compression"] if row["class"] == "collectives")
+    assert coded["encoded"] > 0
 
 
 def test_trace_holds_the_calls(wheel: Mpi, compiled: Run, run_ranks: Run, tmp_path: Path) -> None:

@@ -56,6 +56,16 @@ def test_encoded(wheel: Mpi, check: Check) -> None:
         assert any("encode=64" in row["algorithm"] for row in result.calls("iallgather"))
 
 
+def test_encoded_where_that_pays(wheel: Mpi, check: Check) -> None:
+    """GIVEN slow links THEN results are right, and nonblocking collectives are frames, encoded or stored."""
+    nodes = {"ANTIPHON_NODES": "a,b,c", "ANTIPHON_LINK_BITS_PER_S": "100000000", "ANTIPHON_COMPRESS": "on"}
+    result = check(wheel, 3, "--quick", *COLLECTIVES, nonblocking=True, ANTIPHON_FORCE="*:on", **nodes)
+    if has_hook(wheel):
+        assert any("encode=1024" in row["algorithm"] for row in result.calls("iallgather"))
+        coded = next(row for row in result.summary["compression"] if row["class"] == "collectives")
+        assert 0 < coded["encoded"] < coded["messages"]
+
+
 def test_errors_keep_their_meaning(wheel: Mpi, check: Check) -> None:
     """GIVEN wrong arguments THEN each call returns the library's error class."""
     plain = check(wheel, 2, "errors", nonblocking=True, preload=False).lines("error class")

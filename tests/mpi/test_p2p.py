@@ -43,6 +43,19 @@ def test_every_call_form(mpi: Mpi, compiled: Compile, run_ranks: Run) -> None:
         assert ", 0 failed" in result.text, result.text
 
 
+@pytest.mark.parametrize("codec", ["dfcm", "spatial", "lz4", "zstd"])
+def test_one_codec(native: Mpi, codec: str, compiled: Compile, run_ranks: Run) -> None:
+    """GIVEN one codec alone THEN frames change nothing that a program sees; DFCM keeps whole tables of 512 KiB."""
+    program = compiled(native, [PROGRAMS / "p2p.c"])
+    result = run_ranks(native, 2, [program, "0"], ANTIPHON_COMPRESS="force", ANTIPHON_CODEC=codec)
+    assert result.returncode == 0, result.text
+    assert ", 0 failed" in result.text, result.text
+    rows = result.summary["compression"]
+    assert sum(row["encoded"] for row in rows) > 0
+    kept = sum(row["kept_bytes"] for row in rows)
+    assert codec != "dfcm" or (kept > 0 and kept % (512 << 10) == 0)
+
+
 def test_parts_of_grids(mpi: Mpi, compiled: Compile, run_ranks: Run) -> None:
     """GIVEN regular datatypes with gaps THEN frames leave in memory what the library's own unpacking leaves there."""
     result = run_ranks(mpi, 2, [compiled(mpi, [PROGRAMS / "grids.c"])], ANTIPHON_COMPRESS="force")

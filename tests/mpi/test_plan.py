@@ -18,11 +18,13 @@ RANKS, STEPS = 3, 6
 LIMIT_S = 120
 
 
-def antiphon(folder: Path, mpi: Mpi, *words: object, ranks: bool = True) -> str:
+def antiphon(
+    folder: Path, mpi: Mpi, *words: object, ranks: bool = True, environment: dict[str, str] | None = None
+) -> str:
     """Returns the output of an Antiphon command, which must succeed."""
     where = ["--mpi", str(mpi.prefix), "-n", str(RANKS)] if ranks else []
     command = [sys.executable, "-m", "antiphon", str(words[0]), *where, *(str(word) for word in words[1:])]
-    env = {key: value for key, value in os.environ.items() if not key.startswith("ANTIPHON")}
+    env = {key: value for key, value in os.environ.items() if not key.startswith("ANTIPHON")} | (environment or {})
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=LIMIT_S, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
@@ -41,12 +43,15 @@ def test_trace_compile_run(native: Mpi, compiled: Callable[..., Path], tmp_path:
     assert [(pattern["size"], pattern["calls"]) for pattern in plan["patterns"]] == [(RANKS, STEPS)]
     summary = tmp_path / "summary.json"
 
-    def planned(*arguments: object) -> tuple[str, int, int]:
-        text = antiphon(tmp_path, native, "run", "--plan", "plan.json", f"--summary={summary}", program, *arguments)
+    def planned(*arguments: object, environment: dict[str, str] | None = None) -> tuple[str, int, int]:
+        words = ("run", "--plan", "plan.json", f"--summary={summary}", program, *arguments)
+        text = antiphon(tmp_path, native, *words, environment=environment)
         row: dict[str, Any] = json.loads(summary.read_text())["plan"]
         return checksum(text), row["matched_calls"], row["other_calls"]
 
     assert planned(STEPS) == (checksum(told), RANKS * STEPS, 0)
+    # So they are where messages are encoded.
+    assert planned(STEPS, environment={"ANTIPHON_COMPRESS": "force"}) == (checksum(told), RANKS * STEPS, 0)
     # Ranks 0 and 1 have other counts in step 3; rank 2 cannot know.
     odd = antiphon(tmp_path, native, "run", "--off", program, STEPS, 3)
     assert planned(STEPS, 3) == (checksum(odd), RANKS * STEPS - 2, 2)

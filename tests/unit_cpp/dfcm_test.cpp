@@ -5,9 +5,12 @@
 #include <cstring>
 #include <limits>
 #include <random>
+#include <span>
 #include <vector>
 
 #include <doctest/doctest.h>
+
+#include "antiphon/codec.hpp"
 
 #include "../../src/codecs/predict/dfcm_predictor.hpp"
 #include "../fuzz/dfcm_target.hpp"
@@ -87,7 +90,133 @@ std::vector<std::vector<double>> streams() {
   return all;
 }
 
+namespace codec = antiphon::codec;
+
+/// Both ends of a link that uses nothing but DFCM.
+class Link {
+ public:
+  explicit Link(std::size_t history_bytes) : encoder_(options(history_bytes)) {}
+
+  Octets encode(std::int64_t tag, const Octets& raw) {
+    Octets frame(codec::bound(raw.size()));
+    const codec::Frame made =
+        encoder_.encode({tag, raw.size(), 0}, std::as_bytes(std::span(raw)), std::as_writable_bytes(std::span(frame)));
+    last_codec = made.codec;
+    frame.resize(made.bytes);
+    return frame;
+  }
+  codec::Error decode(const Octets& frame, Octets& raw) {
+    return decoder_.decode(std::as_bytes(std::span(frame)), std::as_writable_bytes(std::span(raw)));
+  }
+  bool carries(std::int64_t tag, const Octets& raw) {
+    Octets back(raw.size());
+    return decode(encode(tag, raw), back) == codec::Error::none && back == raw;
+  }
+  [[nodiscard]] std::size_t held_bytes() const { return encoder_.statistics().history_bytes; }
+
+  codec::Id last_codec = codec::Id::stored;
+
+ private:
+  static codec::LinkOptions options(std::size_t history_bytes) {
+    codec::LinkOptions options;
+    options.frame.codec = codec::Id::dfcm;
+    options.frame.allow_in_place = false;
+    options.history_bytes = history_bytes;
+    return options;
+  }
+  codec::Encoder encoder_;
+  codec::Decoder decoder_;
+};
+
+/// The multiples of ten from `first` on: what the worked example is about.
+Octets tens(std::uint64_t first, std::size_t count = 128) {
+  std::vector<std::uint64_t> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = first + 10 * i;
+  return octets_of(values);
+}
+
+Octets noise(std::size_t count, unsigned seed) {
+  std::mt19937_64 random(seed);
+  std::vector<std::uint64_t> values(count);
+  for (std::uint64_t& v : values) v = random();
+  return octets_of(values);
+}
+
+constexpr std::size_t enough = 8 << 20;
+
 }  // namespace
+
+TEST_CASE("dfcm: a link keeps tables for each tag, from message to message") {
+  Link link(enough);
+  CHECK(link.encode(1, tens(10)).size() == 8 + 1 + 128);
+  CHECK(link.encode(2, tens(10))[9] == 0xaf);
+  CHECK(link.encode(1, tens(1290))[9] == 0x0f);
+  CHECK(link.held_bytes() == 2 * DfcmPredictor::table_bytes);
+  Link other(enough);
+  for (std::uint64_t first = 10; first < 20000; first += 1280) {
+    CHECK(other.carries(1, tens(first)));
+    CHECK(other.carries(2, tens(2 * first, 500)));
+    CHECK(other.carries(1, tens(5, 16)));  // too short for a stream
+  }
+}
+
+TEST_CASE("dfcm: tags may overtake each other, messages of one tag may not") {
+  Link link(enough);
+  const Octets a = link.encode(1, tens(10)), b = link.encode(1, tens(1290)), c = link.encode(2, tens(7));
+  Octets back(1024);
+  CHECK(link.decode(c, back) == codec::Error::none);
+  CHECK(back == tens(7));
+  CHECK(link.decode(b, back) == codec::Error::missing_reference);
+  CHECK(link.decode(a, back) == codec::Error::none);
+  CHECK(link.decode(b, back) == codec::Error::none);
+  CHECK(back == tens(1290));
+  CHECK(link.decode(b, back) == codec::Error::missing_reference);
+}
+
+TEST_CASE("dfcm: a message that is stored changes no tables") {
+  Link link(enough);
+  CHECK(link.carries(1, tens(10)));
+  CHECK(link.carries(1, noise(4096, 1)));
+  CHECK(link.last_codec == codec::Id::stored);
+  const Octets next = link.encode(1, tens(1290));
+  CHECK(next[9] == 0x0f);
+  Octets back(1024);
+  CHECK(link.decode(next, back) == codec::Error::none);
+  CHECK(back == tens(1290));
+}
+
+TEST_CASE("dfcm: tags beyond the memory have frames that stand by themselves") {
+  Link link(2 * DfcmPredictor::table_bytes + 1);
+  for (int round = 0; round < 3; ++round) {
+    for (std::int64_t tag = 0; tag < 5; ++tag)
+      CHECK(link.carries(tag, tens(10 + 1280 * static_cast<std::uint64_t>(round))));
+  }
+  CHECK(link.held_bytes() == 2 * DfcmPredictor::table_bytes);
+  Link none(0);
+  CHECK(none.carries(1, tens(10)));
+  CHECK(none.held_bytes() == 0);
+}
+
+TEST_CASE("dfcm: a stream goes on beyond the numbers that fit a head") {
+  Link link(enough);
+  for (int i = 0; i < 66000; ++i) REQUIRE(link.carries(1, tens(static_cast<std::uint64_t>(10 + 1280 * i))));
+}
+
+TEST_CASE("a checksum finds every single wrong bit") {
+  for (const std::size_t bytes : {1u, 7u, 8u, 9u, 31u, 32u, 33u, 100u, 1029u}) {
+    Octets message = noise(200, 7);
+    message.resize(bytes);
+    const auto sum = [&] { return codec::checksum(std::as_bytes(std::span(message))); };
+    const std::uint64_t right = sum();
+    for (std::size_t bit = 0; bit < 8 * bytes; ++bit) {
+      message[bit / 8] ^= static_cast<std::uint8_t>(1u << bit % 8);
+      CHECK(sum() != right);
+      message[bit / 8] ^= static_cast<std::uint8_t>(1u << bit % 8);
+    }
+    message.push_back(0);
+    CHECK(sum() != right);
+  }
+}
 
 TEST_CASE("dfcm: bit for bit what the paper describes, over several messages") {
   for (const auto& stream : streams()) {
@@ -102,6 +231,31 @@ TEST_CASE("dfcm: bit for bit what the paper describes, over several messages") {
       CHECK(same);
     }
   }
+}
+
+TEST_CASE("dfcm: a worked example, and what the second message gains from the first") {
+  // The numbers 10, 20, 30, … as 64-bit integers: all differences are 10, whose highest 14 bits are zero, so that all
+  // contexts are line 0. 10: predicted 0, difference 0xa, 15 zero digits. 20: predicted 10 + 10 + drift (10 - 0) = 30,
+  // 20 xor 30 = 0xa. From then on the prediction is right: 15 zero digits, and one digit 0.
+  std::vector<std::uint64_t> values(128);
+  std::uint64_t value = 0;
+  const auto next_message = [&] {
+    for (std::uint64_t& v : values) v = value += 10;
+    return octets_of(values);
+  };
+  DfcmPredictor predictor;
+  Octets expected(128, 0x0f);
+  expected[0] = expected[1] = 0xaf;
+  CHECK(encoded(predictor, next_message()) == expected);
+  // As new, it would take 1290 for 0x50a: 13 zero digits and three more.
+  CHECK(encoded(predictor, next_message()) == Octets(128, 0x0f));
+  const Octets third = octets_of(std::vector<std::uint64_t>{2570});
+  predictor.begin_undoable();
+  CHECK(encoded(predictor, third) == Octets{0x0f});
+  predictor.undo();
+  CHECK(encoded(predictor, third) == Octets{0x0f});
+  predictor.reset();
+  CHECK(encoded(predictor, third) == Octets{0xad, 0xa0});
 }
 
 TEST_CASE("dfcm: both ends stay in step from message to message") {

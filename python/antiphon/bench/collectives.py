@@ -68,6 +68,8 @@ class CollectiveBenchmark:
     budget_s: float
     root: int = 0
     nonblocking: bool = False
+    #: Blocks hold a smooth field of doubles with noise, and not counted bytes.
+    field: bool = False
     #: Computations beside nonblocking calls use the processor instead of sleeping.
     busy: bool = False
 
@@ -76,6 +78,7 @@ class CollectiveBenchmark:
         words = ["--collectives", ",".join(self.collectives), "--bytes", ",".join(map(str, self.sizes))]
         words += ["--modes", ",".join(self.modes), "--budget", str(self.budget_s), "--root", str(self.root)]
         words += [*(["--nonblocking"] if self.nonblocking else []), *(["--busy"] if self.busy else [])]
+        words += ["--field"] if self.field else []
         return words + [word for contender in self.contenders for word in ("--contender", contender)]
 
     @property

@@ -75,9 +75,12 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
         "Antiphon's own choice at all sizes")  # fmt: skip
     add("--capture", type=Path, metavar="DIR", help="keep what each rank sends (point-to-point, 1 KiB and more, 64 MiB "
         "a rank) in DIR/rank-N.msgs, for compress-test")  # fmt: skip
-    add("--compress", choices=("auto", "on", "off"), help="losslessly compress point-to-point messages of at least "
-        "1 KiB between nodes: where a profile's codec speeds and link rate, and then what each channel's messages "
-        "gain, say that it pays (auto, the default with a profile); the second alone (on)")  # fmt: skip
+    add("--compress", choices=("auto", "on", "off"), help="losslessly compress messages and collectives of at least "
+        "1 KiB between nodes: where the codecs' speed and the links' rate, from a profile or measured at the start, "
+        "and then what each channel's messages gain, say that it pays (auto; the default only with a profile that has "
+        "both); the last alone (on)")  # fmt: skip
+    add("--codec", choices=("auto", "spatial", "lz4", "zstd", "dfcm"), help="compress with this codec alone, to "
+        "compare (default: auto, what suits each channel)")  # fmt: skip
     add("--adapt", choices=ADAPT, metavar="HOW", help="let the run's own calls correct the choices: off, run (forget "
         "at the end) or keep (the default: for the next run on these nodes); with ,reductions also where that changes "
         "the order of floating-point operations, and with it the last bits of results")  # fmt: skip
@@ -106,6 +109,7 @@ def settings(args: argparse.Namespace) -> Settings:
         trace=given.get("trace"),
         capture=args.capture,
         compress=given.get("compress"),
+        codec=given.get("codec"),
         adapt=given.get("adapt"),
         progress=given.get("progress"),
         reorder=given.get("reorder", False),

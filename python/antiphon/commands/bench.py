@@ -74,6 +74,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--modes", default=DEFAULT_MODES, metavar="M,…", help="sync, throughput, burst; with --nonblocking also "
         "overlap, tested (default: %(default)s, or with --nonblocking sync,overlap,tested)")  # fmt: skip
     add("--nonblocking", action="store_true", help="the nonblocking collectives, each waited for")
+    add("--field", action="store_true", help="blocks hold a smooth field of doubles with noise (default: counted "
+        "bytes), for algorithms with encode=N")  # fmt: skip
     add("--busy", action="store_true", help="with --nonblocking: computations use the processor (default: they sleep, "
         "which leaves the cores to other ranks)")  # fmt: skip
     add("--against", choices=("library", "nothing"), default="library", help="measure the library's collective too "
@@ -200,7 +202,15 @@ def make_benchmark(args: argparse.Namespace) -> CollectiveBenchmark:
     else:
         modes = modes_of(args.modes, (*MODES, *COMPUTING_MODES) if args.nonblocking else MODES)
     return CollectiveBenchmark(
-        names, sizes, modes, contenders, args.budget, args.root, nonblocking=args.nonblocking, busy=args.busy
+        names,
+        sizes,
+        modes,
+        contenders,
+        args.budget,
+        args.root,
+        nonblocking=args.nonblocking,
+        field=args.field,
+        busy=args.busy,
     )
 
 

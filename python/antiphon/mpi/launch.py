@@ -38,6 +38,8 @@ class Settings:
     capture: Path | None = None
     #: auto, on or off; force for tests.
     compress: str | None = None
+    #: auto, or the one codec that is used.
+    codec: str | None = None
     #: off, run or keep, and after a comma reductions.
     adapt: str | None = None
     #: calls or thread: what advances nonblocking collectives while the program computes.
@@ -75,6 +77,8 @@ class Settings:
             variables["ANTIPHON_CAPTURE"] = str(self.capture.absolute())
         if self.compress:
             variables["ANTIPHON_COMPRESS"] = self.compress
+        if self.codec:
+            variables["ANTIPHON_CODEC"] = self.codec
         if self.adapt:
             variables["ANTIPHON_ADAPT"] = self.adapt
         if self.progress:

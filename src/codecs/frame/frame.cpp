@@ -38,15 +38,19 @@ Frame write_frame(ConstBytes raw, const Encoding& encoding, const ReferenceSet& 
   const std::size_t before = frame_overhead_bytes + writer.written();
   const std::size_t body =
       codec->encode({raw, encoding, references, kernel_of(options.isa), work}, out.subspan(before));
-  std::size_t bytes = before + body;
+  return finish_frame(raw, encoding.codec, body == 0 ? 0 : before + body, keep, options, out);
+}
+
+Frame finish_frame(ConstBytes raw, Id codec, std::size_t bytes, const Keep& keep, const Options& options, Bytes out) {
   const std::size_t limit = frame_overhead_bytes + raw.size();
   const bool padded = bytes < options.minimum_frame_bytes;
-  if (body == 0 || bytes >= limit ||
+  if (bytes == 0 || bytes >= limit ||
       (padded && std::max(bytes + padding_bytes, options.minimum_frame_bytes) >= limit)) {
-    return stored_frame(raw, keep, options, out);
+    // The predictors of dfcm know nothing of messages that are stored.
+    return stored_frame(raw, codec == Id::dfcm ? Keep{} : keep, options, out);
   }
   if (padded) bytes = pad(out, bytes, options.minimum_frame_bytes);
-  Frame frame{encoding.codec, false, bytes, bytes_of({encoding.codec, keep.kept, padded, keep.sequence, raw.size()})};
+  Frame frame{codec, false, bytes, bytes_of({codec, keep.kept, padded, keep.sequence, raw.size()})};
   std::memcpy(out.data(), frame.head.data(), frame_overhead_bytes);
   return frame;
 }

@@ -17,6 +17,10 @@ struct Keep {
 Frame write_frame(ConstBytes raw, const Encoding& encoding, const ReferenceSet& references, const Keep& keep,
                   const Options& options, Work& work, Bytes out);
 
+/// Completes a frame of which `bytes`, room for the head included, lie in `out`: with filling, where it is too short.
+/// Returns a stored frame if that is no shorter, or if `bytes` is 0.
+Frame finish_frame(ConstBytes raw, Id codec, std::size_t bytes, const Keep& keep, const Options& options, Bytes out);
+
 /// The parts of a received frame. `reach` is 0 for a stored frame, which does not carry it.
 struct Parts {
   Head head;

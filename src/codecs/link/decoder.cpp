@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "codecs/frame/frame.hpp"
+#include "codecs/link/dfcm_streams.hpp"
 #include "codecs/link/stopwatch.hpp"
 #include "codecs/link/window.hpp"
 
@@ -17,6 +18,7 @@ class Decoder::State final : public ReferenceSource {
     Parts parts;
     Error error = take_apart(head, body, parts);
     if (error != Error::none) return error;
+    if (parts.head.codec == Id::dfcm && parts.head.kept) return stream(parts, raw_out, coding);
     number_ = number_of(parts.head.sequence);
     error = decode_parts(parts, raw_out, parts.head.kept ? this : nullptr, kernel_, work_of_thread());
     if (error != Error::none) return error;
@@ -31,7 +33,7 @@ class Decoder::State final : public ReferenceSource {
 
   void skip(ConstBytes head_bytes) {
     Head head;
-    if (read_head(head_bytes, head) != Error::none || !head.kept) return;
+    if (read_head(head_bytes, head) != Error::none || !head.kept || head.codec == Id::dfcm) return;
     window_.mark_unusable(number_of(head.sequence), 0);
     forget();
   }
@@ -48,6 +50,14 @@ class Decoder::State final : public ReferenceSource {
   const Statistics& statistics() const { return statistics_; }
 
  private:
+  Error stream(const Parts& parts, Bytes raw_out, const Stopwatch& coding) {
+    const Error error = dfcm_.decode(parts, raw_out);
+    statistics_.history_bytes = dfcm_.held_bytes();
+    statistics_.codec_ns += coding.ns();
+    if (error == Error::none) count(parts, raw_out.size());
+    return error;
+  }
+
   /// Extends the 16 bits on the wire to the number nearest to the next expected one.
   std::uint64_t number_of(std::uint16_t sequence) const {
     const auto ahead = static_cast<std::int16_t>(sequence - static_cast<std::uint16_t>(next_));
@@ -81,6 +91,7 @@ class Decoder::State final : public ReferenceSource {
   }
 
   const Kernel& kernel_;
+  DfcmDecoder dfcm_;
   Window window_;
   std::uint64_t next_ = 0;    // number of the first kept frame that has not arrived
   std::uint64_t number_ = 0;  // number of the frame that is being decoded, or of the next one if it is not kept

@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "codecs/frame/frame.hpp"
+#include "codecs/link/dfcm_streams.hpp"
 #include "codecs/link/encoding_chooser.hpp"
 #include "codecs/link/stopwatch.hpp"
 
@@ -36,6 +37,7 @@ class Encoder::State {
   Frame encode(const Channel& channel, ConstBytes raw, Bytes out, Element element) {
     options_.frame.element = element;
     options_.frame.message_bytes = channel.message_bytes;
+    if (options_.frame.codec == Id::dfcm && dfcm_.takes(channel.tag, raw.size())) return stream(channel, raw, out);
     EncodingChooser& chooser = chooser_of(channel);
     Work& work = work_of_thread();
     const EncodingChooser::Context context{options_.frame, window_, kernel_, work};
@@ -46,7 +48,9 @@ class Encoder::State {
       statistics_.codec_ns += planning.ns();
     }
     const Stopwatch coding(statistics_.messages, raw.size());
-    const bool fits = !raw.empty() && raw.size() <= std::min<std::uint64_t>(options_.history_bytes / 4, max_kept_bytes);
+    // A kept frame of dfcm would be of a stream.
+    const bool fits = options_.frame.codec != Id::dfcm && !raw.empty() &&
+                      raw.size() <= std::min<std::uint64_t>(options_.history_bytes / 4, max_kept_bytes);
     const bool kept = fits && chooser.keeps(raw.size());
     ReferenceSet references;
     const Encoding& encoding = chooser.choose(channel.piece, raw, kept, context, references);
@@ -69,6 +73,15 @@ class Encoder::State {
   const Statistics& statistics() const { return statistics_; }
 
  private:
+  Frame stream(const Channel& channel, ConstBytes raw, Bytes out) {
+    const Stopwatch coding(statistics_.messages, raw.size());
+    const Frame frame = dfcm_.encode(channel.tag, raw, options_.frame, out);
+    statistics_.history_bytes = dfcm_.held_bytes();
+    statistics_.codec_ns += coding.ns();
+    count(frame, raw.size());
+    return frame;
+  }
+
   EncodingChooser& chooser_of(const Channel& channel) {
     if (last_ != nullptr && SameChannel()(last_channel_, channel)) return *last_;
     // A program with ever new tags or sizes would fill the memory. Starting over costs planning, never a wrong frame.
@@ -110,6 +123,7 @@ class Encoder::State {
 
   LinkOptions options_;
   Element default_element_ = options_.frame.element;
+  DfcmEncoder dfcm_{options_.history_bytes};
   const Kernel& kernel_;
   std::unordered_map<Channel, EncodingChooser, ChannelHash, SameChannel> choosers_;
   Channel last_channel_;

@@ -25,6 +25,20 @@ void DfcmPredictor::reset() {
   hash_ = 0;
 }
 
+void DfcmPredictor::begin_undoable() {
+  undoable_ = true;
+  changed_.clear();
+  last_before_ = last_;
+  hash_before_ = hash_;
+}
+
+void DfcmPredictor::undo() {
+  for (auto change = changed_.rbegin(); change != changed_.rend(); ++change) table_[change->index] = change->line;
+  changed_.clear();
+  last_ = last_before_;
+  hash_ = hash_before_;
+}
+
 /// §2.3, prediction function: returns the latest difference, plus the drift between the last two if they are close.
 inline std::uint64_t DfcmPredictor::predict() const {
   const Line& line = table_[hash_];
@@ -37,6 +51,7 @@ inline std::uint64_t DfcmPredictor::predict() const {
 inline void DfcmPredictor::update(std::uint64_t value) {
   const std::uint64_t delta = value - last_;
   Line& line = table_[hash_];
+  if (undoable_) changed_.push_back({hash_, line});
   line = {delta, line.latest};
   hash_ = (hash_ << 5 ^ top14(delta)) & (lines - 1);
   last_ = value;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 /// The codec of Ke, Burtscher and Speight, "Runtime Compression of MPI Messages" (SC 2004), as §2.2 and §2.3 describe
 /// it. It is the baseline that the other codecs are compared with.
@@ -16,6 +17,7 @@ class DfcmPredictor {
  public:
   /// §2.4: shorter messages are not compressed and do not change the predictor.
   static constexpr std::size_t threshold_bytes = 1024;
+  static constexpr std::size_t table_bytes = 512 << 10;
 
   DfcmPredictor();
 
@@ -33,6 +35,10 @@ class DfcmPredictor {
   /// Returns to the initial state.
   void reset();
 
+  /// Remembers what encode() changes from here on, so that undo() can take it back.
+  void begin_undoable();
+  void undo();
+
  private:
   static constexpr std::size_t lines = std::size_t{1} << 15;
 
@@ -40,12 +46,23 @@ class DfcmPredictor {
   struct Line {
     std::uint64_t latest, before;
   };
+  static_assert(lines * sizeof(Line) == table_bytes);
   std::uint64_t predict() const;
   void update(std::uint64_t value);
 
-  std::unique_ptr<Line[]> table_;  // 512 KiB
+  /// A line as it was before a change.
+  struct Changed {
+    std::uint32_t index;
+    Line line;
+  };
+
+  std::unique_ptr<Line[]> table_;
   std::uint64_t last_ = 0;
   std::uint32_t hash_ = 0;
+  bool undoable_ = false;
+  std::vector<Changed> changed_;  ///< since begin_undoable()
+  std::uint64_t last_before_ = 0;
+  std::uint32_t hash_before_ = 0;
 };
 
 }  // namespace antiphon::codec
