@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <span>
+#include <string>
 
 #include "antiphon/codec.hpp"
 #include "antiphon/select.hpp"
 #include "compress/cost.hpp"
+#include "compress/damage.hpp"
 #include "compress/framing.hpp"
 
 namespace antiphon::mpi {
@@ -32,10 +35,15 @@ struct CodingTerms {
   double (*wire_bytes_per_s)() = nullptr;         ///< what a rank's wire carries now; null: unknown
   /// Frames are stored where encoding does not pay, as each rank finds out by itself: ranks cannot agree.
   bool judges_alone = false;
+  void (*damage_for_test)(std::span<std::byte> frame) = nullptr;  ///< null: nothing is damaged
+  /// Reports a damaged frame (damaged_frame()); null: the call fails without a text.
+  int (*report_damage)(MPI_Comm comm, const std::string& channel, codec::Error error) = nullptr;
 };
 inline CodingTerms coding_terms(bool judges_alone = false) {
   CodingTerms terms{.codecs = framing_state.codecs};
   terms.judges_alone = judges_alone && !framing_state.always;
+  terms.damage_for_test = damage_for_test;
+  terms.report_damage = damaged_frame;
   if (framing_state.share_bytes_per_s > 0) terms.wire_bytes_per_s = [] { return worth_bytes_per_s(); };
   return terms;
 }

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <string>
 
-#include "compress/damage.hpp"
 #include "job/clock.hpp"
 
 namespace antiphon::mpi {
@@ -40,7 +39,11 @@ void put(const codec::Frame& frame, std::span<const std::byte> data, const std::
   }
   const std::uint64_t check = codec::checksum({body, frame.bytes});
   std::memcpy(wire, &check, sizeof check);
-  damage_for_test({wire, static_cast<std::size_t>(length)});
+}
+
+/// Returns what the wire carries.
+std::span<std::byte> wire_of(std::byte* slot) {
+  return {slot + slot::length_bytes, static_cast<std::size_t>(slot::frame_length(slot))};
 }
 
 /// Decodes what has come, if it is what was sent.
@@ -73,6 +76,7 @@ int PieceCoder::encode(std::byte* slot, std::span<const std::byte> data, bool la
   const codec::Frame frame = stores ? codec::encode(data, {.codec = codec::Id::stored}, frame_)
                                     : encoder.encode(channel, data, frame_, binding.element);
   put(frame, data, frame_, slot);
+  if (terms_.damage_for_test != nullptr) terms_.damage_for_test(wire_of(slot));
   // Plans become ever rarer, so frames are judged by what they take without them.
   if (terms_.judges_alone && !stores && encoder.statistics().plans == plans)
     judge(data.size(), frame.bytes, processor_ns() - before_ns);
@@ -97,7 +101,8 @@ int PieceCoder::decode(std::span<std::byte> data, const std::byte* slot, MPI_Com
   collective_coding.decoded_bytes += static_cast<std::int64_t>(data.size());
   collective_coding.decoded_frame_bytes += slot::frame_length(slot);
   if (error == codec::Error::none) return MPI_SUCCESS;
-  return damaged_frame(comm, "rank " + std::to_string(from) + " in a collective", error);
+  if (terms_.report_damage == nullptr) return MPI_ERR_OTHER;
+  return terms_.report_damage(comm, "rank " + std::to_string(from) + " in a collective", error);
 }
 
 }  // namespace antiphon::mpi
