@@ -70,10 +70,11 @@ TEST_CASE("schedules see a node's shared memory where it was measured") {
                                     "fetched_from_bytes": 8192}})");
   const Profile profile = Profile::parse(text);
   CHECK(profile.link_class(Scope::node).gap.at(1048576) == doctest::Approx(3e-4));
-  const LinkClass& shared = profile.sharing_memory().link_class(Scope::node);
+  const Profile sharing = profile.sharing_memory();
+  const LinkClass& shared = sharing.link_class(Scope::node);
   CHECK(shared.latency_s == doctest::Approx(2e-7));
   CHECK(shared.gap.at(1048576) == doctest::Approx(1e-4));
-  CHECK(profile.sharing_memory().link_class(Scope::same_switch).latency_s == doctest::Approx(3.5e-5));
+  CHECK(sharing.link_class(Scope::same_switch).latency_s == doctest::Approx(3.5e-5));
   text.replace(text.find("2e-7"), 4, "\"x\" ");
   CHECK_THROWS_AS(Profile::parse(text), FormatError);
 }

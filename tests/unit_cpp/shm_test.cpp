@@ -55,8 +55,8 @@ struct Plan {
 
   Plan(int from, int to, std::uint64_t seed) {
     std::mt19937_64 random(seed * 1000 + static_cast<std::uint64_t>(from) * 100 + static_cast<std::uint64_t>(to));
-    for (int i = 0; i < 60; ++i) {
-      const std::size_t magnitude = std::size_t{1} << random() % 17;
+    for (int i = 0; i < 30; ++i) {
+      const std::size_t magnitude = std::size_t{1} << random() % 14;
       messages.push_back({static_cast<int>(random() % 4), random() % 8 == 0 ? 0 : random() % magnitude});
     }
   }
