@@ -15,15 +15,23 @@ void all_to_all(World& world, const Task& task);
 void concurrency(World& world, const Task& task);
 void turns(World& world, const Task& task);
 void crowd(World& world, const Task& task);
+void shared(World& world, const Task& task);
 
 struct Entry {
   const char* name;
   Experiment run;
 };
 constexpr Entry experiments[] = {
-    {"identify", identify}, {"round_trips", round_trip_matrix}, {"streams", stream_matrix},   {"curves", curves},
-    {"incast", incast},     {"all_to_all", all_to_all},         {"concurrency", concurrency}, {"turns", turns},
+    {"identify", identify},
+    {"round_trips", round_trip_matrix},
+    {"streams", stream_matrix},
+    {"curves", curves},
+    {"incast", incast},
+    {"all_to_all", all_to_all},
+    {"concurrency", concurrency},
+    {"turns", turns},
     {"crowd", crowd},
+    {"shared", shared},
 };
 
 }  // namespace probe

@@ -64,6 +64,8 @@ class Cluster {
   [[nodiscard]] std::vector<int> along_nodes() const;
   /// As node_sizes_of().
   [[nodiscard]] std::vector<int> node_sizes() const;
+  /// Returns the cluster as our schedules see it (Profile::sharing_memory).
+  [[nodiscard]] Cluster sharing_memory() const { return {profile_.sharing_memory(), node_of_rank_}; }
   /// Returns a cluster of the same kind with another number of ranks. A regular tree with fewer nodes keeps its shape,
   /// and each node its share of the links.
   [[nodiscard]] Cluster resized(int ranks) const;

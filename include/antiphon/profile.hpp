@@ -49,6 +49,12 @@ std::string_view name(Scope scope);
 /// it takes latency + gap(m); its sender's processor is busy for send_overhead(m), its receiver's for
 /// receive_overhead(m); the next message can follow gap(m) later.
 struct LinkClass {
+  /// What a message takes that a schedule moves through memory which the two ranks share.
+  struct SharedMemory {
+    double latency_s = 0;
+    Curve gap;
+  };
+
   std::string name;
   Scope scope = Scope::same_switch;
   double latency_s = 0;
@@ -64,6 +70,7 @@ struct LinkClass {
   Curve saturated;  ///< the same where all nodes' ports are full both ways, packets included; empty: unknown, or cores
                     ///< had time left
   double connection_bytes_per_s = 0;  ///< of what two ranks send each other, both directions together; 0: no limit
+  std::optional<SharedMemory> shared_memory;  ///< empty: unknown, or not possible
 };
 
 struct SwitchEntry {
@@ -187,6 +194,9 @@ struct Profile {
   /// guess.
   void refine_guess(const HostFacts& facts);
 
+  /// Returns the machine as schedules see it that move messages within nodes through shared memory, where that was
+  /// measured: these links are as fast as it is. Without it, and for a library, links are as they are.
+  [[nodiscard]] Profile sharing_memory() const;
   /// Returns the class for ranks this near; where none was measured, the next wider one, or else the next nearer one.
   [[nodiscard]] const LinkClass& link_class(Scope scope) const;
   /// Returns a node's payload rate: the lowest of the topology's ports.

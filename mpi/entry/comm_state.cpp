@@ -144,6 +144,7 @@ PreparedSchedule* CommState::prepared(const Problem& problem, const Choice& choi
   }
   std::unique_ptr<PreparedSchedule> fresh = prepare(problem, choice);
   if (fresh == nullptr) return nullptr;
+  use_node_memory(*fresh->executor);
   if (prepared_.size() >= most_prepared) {
     const auto oldest = std::min_element(prepared_.begin(), prepared_.end(),
                                          [](const auto& a, const auto& b) { return a->last_used < b->last_used; });
@@ -167,8 +168,26 @@ std::unique_ptr<PreparedSchedule> CommState::prepare(const Problem& problem, con
 }
 
 std::unique_ptr<Executor> CommState::make_executor(Schedule schedule, int tag_base, bool judges_alone) {
-  const Executor::Options options{.yields = world.yields, .tag_base = tag_base, .coding = coding_terms(judges_alone)};
+  const Executor::Options options{.yields = world.yields,
+                                  .tag_base = tag_base,
+                                  .coding = coding_terms(judges_alone),
+                                  .node_of_rank = &shape_.node_of_rank};
   return std::make_unique<Executor>(std::move(schedule), own_comm(), options);
+}
+
+namespace {
+
+/// The library does not give the core away for ranks that look into shared memory.
+bool yields_with(const NodeMemory* memory) { return memory == nullptr ? world.yields : world.settings.yield; }
+
+}  // namespace
+
+void CommState::use_node_memory(Executor& executor) {
+  const std::string& way = world.settings.shared_memory;
+  const std::size_t fetched_bytes = way == "on" ? NodeMemory::usual_fetched_bytes : NodeMemory::never_fetched_bytes;
+  if (!node_memory_)
+    node_memory_ = way == "off" ? nullptr : NodeMemory::set_up(own_comm(), shape_.node_of_rank, fetched_bytes);
+  executor.use_node_memory(node_memory_->get(), yields_with(node_memory_->get()));
 }
 
 bool CommState::has_calls_under_way() const { return nonblocking_ && nonblocking_->under_way(); }
@@ -185,6 +204,7 @@ NonblockingCalls& CommState::nonblocking() {
       .size = size(),
       .own = own_,
       .schedule = [this](const Problem& problem, const Choice& choice) { return prepare(problem, choice, true); },
+      .node_memory = [this] { return node_memory_ ? node_memory_->get() : nullptr; },
       .exchange = exchange,
       .comm_for_errors = [this] { return abandoned_ ? MPI_COMM_WORLD : comm_; },
   });

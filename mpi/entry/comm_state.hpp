@@ -30,6 +30,7 @@
 #include "observe/arrivals.hpp"
 #include "run/exchange.hpp"
 #include "run/executor.hpp"
+#include "run/node_memory.hpp"
 
 namespace antiphon::mpi {
 
@@ -100,6 +101,8 @@ class CommState {
   /// Makes an executor for a schedule of this communicator. `tag_base` is added to its tags; `judges_alone` as in
   /// CodingTerms.
   std::unique_ptr<Executor> make_executor(Schedule schedule, int tag_base = 0, bool judges_alone = false);
+  /// Makes the executor's messages within the node move through shared memory, where ranks can share it. Collective.
+  void use_node_memory(Executor& executor);
   /// Makes an exchange that keeps in step with a schedule that all ranks have. `encode_bytes` as in Exchange::Options;
   /// each rank judges its frames alone.
   std::unique_ptr<Exchange> make_exchange(int first_tag = Exchange::default_first_tag, std::int64_t encode_bytes = 0);
@@ -166,6 +169,7 @@ class CommState {
   Decisions decisions_;
   Problem problem_;
   Staging staging_;
+  std::optional<std::unique_ptr<NodeMemory>> node_memory_;  ///< empty: not tried yet; the same on all ranks of the node
   std::vector<std::unique_ptr<PreparedSchedule>> prepared_;
   std::unique_ptr<Exchange> exchange_;
   std::optional<CompiledPatterns> patterns_;

@@ -13,6 +13,7 @@
 #include "entry/device_buffers.hpp"
 #include "entry/finalize_watch.hpp"
 #include "entry/learned.hpp"
+#include "entry/node_report.hpp"
 #include "entry/operations.hpp"
 #include "entry/pattern_history.hpp"
 #include "entry/persistent.hpp"
@@ -91,6 +92,7 @@ void before_finalize() {
                     {"network", network_row, print_network},
                     {"facts", facts_row, print_facts},
                     {"tried", learned::rows, learned::print},
+                    {"within_nodes", node_row, print_node},
                     {"multicast", multicast_row, print_multicast},
                     {"compressing", compression_terms, print_compression_terms},
                     {"compression", compression_rows, print_compression}});

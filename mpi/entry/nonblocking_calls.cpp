@@ -14,6 +14,7 @@
 #include "entry/program_request.hpp"
 #include "entry/workspace.hpp"
 #include "job/warn.hpp"
+#include "job/world.hpp"
 
 namespace antiphon::mpi {
 
@@ -36,6 +37,7 @@ class NonblockingCall final : public Operation {
     problem_ = std::move(problem);
     choice_ = choice;
     tag_base_ = tag_base;
+    node_memory_ = provider.node_memory();
     runs_ = false;
     rc_ = request_.begin(request);
     if (rc_ != MPI_SUCCESS) return rc_;
@@ -100,6 +102,7 @@ class NonblockingCall final : public Operation {
       schedule_ = calls_.take_schedule(problem_, choice_);
       if (schedule_ == nullptr) return MPI_ERR_INTERN;
       schedule_->executor->use_tags(tag_base_);
+      schedule_->executor->use_node_memory(node_memory_, world.yields);
     }
     workspace_.emplace(description_, exchange_ ? problem_ : schedule_->problem, staging_);
     return workspace_->prepare(runner().scratch_bytes());
@@ -111,6 +114,7 @@ class NonblockingCall final : public Operation {
   Problem problem_;
   Choice choice_;
   int tag_base_ = 0;
+  NodeMemory* node_memory_ = nullptr;  ///< as it was when the call began, which is alike on all ranks
   Staging staging_;
   std::unique_ptr<PreparedSchedule> schedule_;
   std::unique_ptr<Exchange> exchange_;

@@ -29,6 +29,8 @@ class NonblockingCalls {
     OwnComm& own;
     /// Makes the schedule of a choice for a problem.
     std::function<std::unique_ptr<PreparedSchedule>(const Problem&, const Choice&)> schedule;
+    /// Returns the memory that ranks of the node share, if a call that may wait has set it up; alike on all of them.
+    std::function<NodeMemory*()> node_memory;
     /// Makes what carries out the choice by the credit protocol; null if that does not.
     std::function<std::unique_ptr<Exchange>(const Choice&)> exchange;
     /// Returns a communicator whose error handler hears of errors.

@@ -120,7 +120,9 @@ bool plan(PersistentCall& op, CommState& state, bool always) {
   state.set_places(op.problem, *choice.algorithm);
   if (!supports(*choice.algorithm, op.problem)) return false;
   if (choice.algorithm->knowledge == Knowledge::all_counts) share_counts(op.problem, state.own_comm());
-  op.runner = state.make_executor(build_schedule(*choice.algorithm, op.problem), *tag_base, true);
+  auto executor = state.make_executor(build_schedule(*choice.algorithm, op.problem), *tag_base, true);
+  state.use_node_memory(*executor);
+  op.runner = std::move(executor);
   return true;
 }
 

@@ -38,7 +38,13 @@ std::vector<int> dense_nodes(const std::vector<int>& node_of_rank) {
 Profile profile_of_run() {
   const Settings& s = world.settings;
   try {
-    if (!s.machine.empty()) return Profile::parse(s.machine);
+    if (!s.machine.empty()) {
+      Profile profile = Profile::parse(s.machine);
+      for (LinkClass& link : profile.link_classes) {
+        if (s.shared_memory == "off") link.shared_memory.reset();
+      }
+      return profile;
+    }
   } catch (const Error&) {
     // The profile has decisions only.
   }

@@ -48,6 +48,12 @@ void read_multicast(Settings& s) {
   s.multicast_seed = static_cast<std::uint64_t>(integer_variable("ANTIPHON_MULTICAST_SEED", 1));
 }
 
+void read_waiting(Settings& s) {
+  s.progress = word_variable("ANTIPHON_PROGRESS", "calls");
+  s.shared_memory = word_variable("ANTIPHON_SHARED_MEMORY", "on");
+  s.yield = integer_variable("ANTIPHON_YIELD", 1) != 0;
+}
+
 std::string read_file(const std::string& path, const std::string& what) {
   std::ifstream file(path, std::ios::binary);
   if (!file) {
@@ -184,8 +190,7 @@ Settings read_checked(const Stored* profile = nullptr) {
   s.finalize_s = integer_variable("ANTIPHON_FINALIZE_SECONDS", s.finalize_s);
   if (const std::string gpu = variable("ANTIPHON_GPU"); !gpu.empty()) s.gpu = gpu;
   s.adapt = word_variable("ANTIPHON_ADAPT", "keep");
-  s.progress = word_variable("ANTIPHON_PROGRESS", "calls");
-  s.yield = integer_variable("ANTIPHON_YIELD", 1) != 0;
+  read_waiting(s);
   s.cores_per_node = measured.cores_per_node;
   s.nodes_sharing = measured.nodes_sharing;
   read_multicast(s);
@@ -261,6 +266,7 @@ void each_setting(auto& settings, auto visit) {
   visit("environment", settings.environment);
   visit("adapt", settings.adapt);
   visit("progress", settings.progress);
+  visit("shared_memory", settings.shared_memory);
   visit("yield", settings.yield);
 }
 

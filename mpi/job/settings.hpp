@@ -108,6 +108,9 @@ struct Settings {
   std::string adapt = "keep";
   /// ANTIPHON_PROGRESS says what advances operations while the program computes: nothing but its calls, or a thread.
   std::string progress = "calls";
+  /// ANTIPHON_SHARED_MEMORY says how messages of schedules move within a node: through shared memory, long ones with a
+  /// single copy (on) or not (copy), or as the library's messages (off).
+  std::string shared_memory = "on";
   /// ANTIPHON_YIELD=0 polls without giving the core away.
   bool yield = true;
 

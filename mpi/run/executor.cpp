@@ -31,8 +31,8 @@ std::size_t count_messages(const Schedule& schedule) {
 
 Executor::Executor(Schedule schedule, MPI_Comm comm, const Options& options)
     : Runner(options.yields), schedule_(std::move(schedule)), progress_(schedule_), rank_(rank_in(comm)),
-      messages_(schedule_, comm, options.tag_base), local_(schedule_, comm, rank_, options.coding),
-      fan_out_(schedule_, rank_), reduces_(any_reduces(schedule_)) {
+      messages_(schedule_, comm, {options.tag_base, rank_, options.node_of_rank}),
+      local_(schedule_, comm, rank_, options.coding), fan_out_(schedule_, rank_), reduces_(any_reduces(schedule_)) {
   messages_.reserve(progress_.max_active_messages());
   if (fan_out_.is_empty()) all_messages_ = count_messages(schedule_);
 }
@@ -59,7 +59,7 @@ int Executor::go_on(Waiting& waiting) {
     // loop.
     if (is_stuck()) return MPI_ERR_INTERN;
     bool moved = false;
-    const bool blocks = only_waits_ && waiting.may_block(messages_.active());
+    const bool blocks = only_waits_ && messages_.only_in_library() && waiting.may_block(messages_.active());
     if (const int rc = blocks ? wait_for_all(moved) : look(waiting, moved); rc != MPI_SUCCESS) return rc;
     if (!moved) return MPI_SUCCESS;
     only_waits_ = false;

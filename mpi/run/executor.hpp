@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "antiphon/progress.hpp"
 #include "antiphon/schedule.hpp"
@@ -29,6 +30,8 @@ class Executor final : public Runner {
     /// different tags.
     int tag_base = 0;
     CodingTerms coding;
+    /// Nodes by rank, so that messages within this one are counted; null: they are not. It must stay.
+    const std::vector<int>* node_of_rank = nullptr;
   };
   /// The communicator's error handler must be MPI_ERRORS_RETURN.
   Executor(Schedule schedule, MPI_Comm comm, const Options& options);
@@ -44,6 +47,12 @@ class Executor final : public Runner {
   /// Sets the carrier; call it before the first run. Without a carrier, a multicast is a message to each receiver.
   void use_carrier(std::unique_ptr<MulticastCarrier> carrier);
 
+  /// Sends what stays within the node through this memory, from the next run on; null: as the library's messages. All
+  /// ranks of the node do so alike. `yields` is as in the options.
+  void use_node_memory(NodeMemory* memory, bool yields) {
+    messages_.use_node_memory(memory);
+    set_yields(yields);
+  }
   /// Changes Options::tag_base between two runs.
   void use_tags(int tag_base) { messages_.use_tags(tag_base); }
 

@@ -7,6 +7,7 @@
 #include "compress/cost.hpp"
 #include "job/progress.hpp"
 #include "job/warn.hpp"
+#include "run/library_progress.hpp"
 
 namespace antiphon::mpi {
 
@@ -16,12 +17,6 @@ namespace {
 constexpr int first_follower_tag = 20000;
 constexpr int follower_tags = 8192;
 int tag_of_sender(int rank) { return first_follower_tag + rank % follower_tags; }
-
-/// Lets the library advance its own messages.
-int move_library_on(MPI_Comm comm) {
-  int found = 0;
-  return PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &found, MPI_STATUS_IGNORE);
-}
 
 }  // namespace
 

@@ -6,12 +6,19 @@
 #include <limits>
 
 #include "antiphon/slot.hpp"
-
+#include "job/clock.hpp"
 #include "job/progress.hpp"
+#include "run/library_progress.hpp"
 
 namespace antiphon::mpi {
 
 namespace {
+
+/// While only transfers through memory are under way, one of so many looks in vain lets the library advance.
+constexpr unsigned looks_per_library_call = 16;
+/// One of so many looks at the clock, and lost ranks are looked for after so long a silence.
+constexpr unsigned looks_per_clock = 1024;
+constexpr double silence_s = 1;
 
 /// Makes many elements count as one, for a message with a count that does not fit an int.
 class LongType {
@@ -51,15 +58,38 @@ bool any_encoded(const Schedule& schedule) {
 
 }  // namespace
 
-PieceMessages::PieceMessages(const Schedule& schedule, MPI_Comm comm, int tag_base)
-    : schedule_(schedule), comm_(comm), tag_base_(tag_base), encoded_(any_encoded(schedule)) {}
+PieceMessages::PieceMessages(const Schedule& schedule, MPI_Comm comm, const Terms& terms)
+    : schedule_(schedule), comm_(comm), tag_base_(terms.tag_base), rank_(terms.rank), node_of_rank_(terms.node_of_rank),
+      encoded_(any_encoded(schedule)) {}
 
 std::byte* PieceMessages::memory_of(const Piece& piece) const {
   const Op& op = schedule_.ops()[piece.op];
   return binding_->address(op.kind == OpKind::recv ? op.to_piece(piece.index) : op.from_piece(piece.index));
 }
 
+bool PieceMessages::is_near(int peer) const {
+  if (node_of_rank_ == nullptr) return false;
+  const std::vector<int>& nodes = *node_of_rank_;
+  return nodes[static_cast<std::size_t>(peer)] == nodes[static_cast<std::size_t>(rank_)];
+}
+
+/// Tells whether the piece moves through the node's memory; the same on both sides. Elements with gaps between them and
+/// frames, whose lengths only their sender knows, are messages of the library.
+bool PieceMessages::uses_memory(const Op& op, int peer) const {
+  return memory_ != nullptr && memory_->index_of(peer) >= 0 && !op.encoded && !binding_->has_gaps();
+}
+
 int PieceMessages::post(const Piece& piece, int peer, int tag, bool sends) {
+  const Op& op = schedule_.ops()[piece.op];
+  if (!uses_memory(op, peer)) return post_to_library(piece, peer, tag, sends);
+  const std::int64_t bytes = op.piece_size(piece.index);
+  if (sends) node_traffic.shared.note(bytes);
+  transfers_.start(piece, sends, memory_->index_of(peer), tag_base_ + tag, memory_of(piece),
+                   static_cast<std::size_t>(bytes));
+  return MPI_SUCCESS;
+}
+
+int PieceMessages::post_to_library(const Piece& piece, int peer, int tag, bool sends) {
   const Op& op = schedule_.ops()[piece.op];
   std::byte* at = memory_of(piece);
   std::int64_t count = op.piece_size(piece.index) / binding_->size_bytes;
@@ -71,6 +101,7 @@ int PieceMessages::post(const Piece& piece, int peer, int tag, bool sends) {
     at += slot::length_bytes;
   }
   if (sends) note_messages();
+  if (sends && is_near(peer)) node_traffic.library.note(op.piece_size(piece.index));
   const auto post_as = [&](int n, MPI_Datatype type) {
     return sends ? PMPI_Isend(at, n, type, peer, tag_base_ + tag, comm_, requests_.next())
                  : PMPI_Irecv(at, n, type, peer, tag_base_ + tag, comm_, requests_.next());
@@ -79,6 +110,34 @@ int PieceMessages::post(const Piece& piece, int peer, int tag, bool sends) {
                                                           : post_as(1, LongType(count, unit).get());
   if (rc == MPI_SUCCESS) requests_.add({piece, sends});
   return rc;
+}
+
+int PieceMessages::test() {
+  transfers_.look();
+  if (const int rc = requests_.test(); rc != MPI_SUCCESS) return rc;
+  if (transfers_.active() == 0) return MPI_SUCCESS;
+  if (transfers_.failed()) return NodeMemory::error_of_loss();
+  if (any_ended()) {
+    looks_in_vain_ = 0;
+    return MPI_SUCCESS;
+  }
+  return note_look_in_vain();
+}
+
+/// Ranks that wait for others of their node still let messages between nodes advance, and notice when one of them is
+/// gone.
+int PieceMessages::note_look_in_vain() {
+  ++looks_in_vain_;
+  if (looks_in_vain_ % looks_per_clock == 0) {
+    const double now = now_s();
+    if (looks_in_vain_ == looks_per_clock) silent_since_s_ = now;
+    if (now - silent_since_s_ > silence_s) {
+      transfers_.look_for_lost_ranks();
+      silent_since_s_ = now;
+    }
+  }
+  const bool asks_library = requests_.active() == 0 && looks_in_vain_ % looks_per_library_call == 0;
+  return asks_library ? move_library_on(comm_) : MPI_SUCCESS;
 }
 
 /// Notes the length of each received frame in its slot, where operations that pass it on or decode it find it.

@@ -80,6 +80,7 @@ class Runner {
  protected:
   /// Advances until nothing moves or all is done. `waiting` says whether and how it may wait for a move.
   virtual int go_on(Waiting& waiting) = 0;
+  void set_yields(bool yields) { yields_ = yields; }
 
  private:
   bool yields_;

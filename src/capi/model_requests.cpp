@@ -162,7 +162,7 @@ Json read_profile_request(const JsonNode& request) {
 }
 
 Json predict_request(const JsonNode& request) {
-  const Cluster cluster = read_cluster(request);
+  const Cluster cluster = read_cluster(request).sharing_memory();
   PredictedCall call = read_call(request, cluster);
   const auto barrier = read_barrier(request);
   const SearchOptions options{request.boolean_or("search", true),

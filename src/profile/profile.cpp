@@ -53,6 +53,22 @@ const LinkClass& Profile::link_class(Scope scope) const {
   return *best;
 }
 
+Profile Profile::sharing_memory() const {
+  Profile sharing = *this;
+  for (LinkClass& link : sharing.link_classes) {
+    if (!link.shared_memory) continue;
+    link.latency_s = link.shared_memory->latency_s;
+    // Each side copies the message, or one copies all of it.
+    link.send_overhead = link.receive_overhead = link.gap = link.shared_memory->gap;
+    if (!link.crowded.points().empty()) link.crowded = link.gap;
+    link.saturated = {};
+    link.told_next_turn = false;
+    link.eager_bytes = INT64_MAX;
+    link.connection_bytes_per_s = 0;
+  }
+  return sharing;
+}
+
 double Profile::port_bytes_per_s() const {
   double least = topology.nodes.empty() ? 0 : topology.nodes.front().port_bytes_per_s;
   for (const NodeEntry& node : topology.nodes) least = std::min(least, node.port_bytes_per_s);

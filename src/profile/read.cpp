@@ -53,9 +53,15 @@ Scope read_scope(const JsonNode& node) {
   node.fail("expected \"core\", \"socket\", \"node\", \"switch\" or \"uplink\"");
 }
 
+LinkClass::SharedMemory read_shared_memory(const JsonNode& node) {
+  node.allow_only({"latency_s", "g_s", "fetched_from_bytes", "details"});
+  const JsonNode gap = node.at("g_s");
+  return {node.at("latency_s").number(0, max_seconds), read_curve(gap)};
+}
+
 LinkClass read_link_class(const JsonNode& node) {
   node.allow_only({"name", "scope", "latency_s", "os_s", "or_s", "g_s", "crowded_s", "saturated_s", "told_next_turn",
-                   "eager_bytes", "send_buffer_bytes", "connection_bytes_per_s", "details"});
+                   "eager_bytes", "send_buffer_bytes", "connection_bytes_per_s", "shared_memory", "details"});
   LinkClass link;
   link.name = node.at("name").text();
   const JsonNode scope = node.at("scope");
@@ -73,6 +79,7 @@ LinkClass read_link_class(const JsonNode& node) {
   link.eager_bytes = node.integer_or("eager_bytes", INT64_MAX, 0, INT64_MAX);
   link.send_buffer_bytes = node.integer_or("send_buffer_bytes", link.send_buffer_bytes, 0, INT64_MAX);
   link.connection_bytes_per_s = number_or(node, "connection_bytes_per_s", 0, 0, max_rate);
+  if (const auto shared = node.find("shared_memory")) link.shared_memory = read_shared_memory(*shared);
   return link;
 }
 

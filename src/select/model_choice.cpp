@@ -239,7 +239,8 @@ std::optional<ModelAnswer> ask_model(const Question& question, const Cluster& cl
   if (guessed && question.bytes < least_guessed_bytes) return std::nullopt;
   if (takes_from_library && library == nullptr) return std::nullopt;
   const PredictedCall call{question.collective, question.bytes, 0, question.element_bytes, question.commutative};
-  BestOfOurs ours(call, cluster, favourite);
+  const Cluster sharing = cluster.sharing_memory();
+  BestOfOurs ours(call, sharing, favourite);
   ours.try_all();
   ours.refine();
   auto answer = ours.answer();

@@ -58,6 +58,7 @@ constexpr std::array variables{
     Variable{"ANTIPHON_PROFILE", Takes::file},
     Variable{"ANTIPHON_PROGRESS", Takes::word, "calls, thread"},
     Variable{"ANTIPHON_REORDER", Takes::word, "0, 1"},
+    Variable{"ANTIPHON_SHARED_MEMORY", Takes::word, "on, copy, off"},
     Variable{"ANTIPHON_STORE", Takes::folders, "off"},
     Variable{"ANTIPHON_SUMMARY", Takes::output, "0, 1"},
     Variable{"ANTIPHON_SYSTEM_ROOT"},

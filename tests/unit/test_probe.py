@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from antiphon.probe import clusters, contention, curves, multicast, plan, survey
+from antiphon.probe import clusters, contention, curves, document, multicast, plan, survey
 
 L_S, OS_S, OR_S, RATE = 20e-6, 4e-6, 6e-6, 1.19e7
 
@@ -347,3 +347,21 @@ def test_what_a_short_multicast_costs_cores_is_known_from_ranks_that_take_turns(
     assert found is not None and found["crowded_s"] == pytest.approx(work_s, rel=1e-3)
     alone = multicast.describe(kept, latency_s, 1)
     assert alone is not None and "crowded_s" not in alone
+
+
+def shared_event(size: int, fetches: bool, round_s: float) -> dict:
+    return {"event": "shared", "bytes": size, "fetches": fetches, "round_ns": [round_s * 1e9] * 5}
+
+
+def test_shared_memory_takes_the_faster_way() -> None:
+    """GIVEN two copies at 5 GB/s, one at 20 GB/s that begins 3 us later THEN the curve is the lower of both."""
+    flag_s, begins_s = 3e-7, 3e-6
+    sizes = (0, 1024, 16384, 65536)
+    events = [shared_event(size, False, 2 * flag_s + size / 5e9) for size in sizes]
+    events += [shared_event(size, True, 2 * flag_s + begins_s + size / 20e9) for size in sizes if size > 0]
+    found = document.shared_memory(events)
+    assert found["latency_s"] == pytest.approx(flag_s)
+    assert found["fetched_from_bytes"] == 65536
+    expected = [1e-9, 1024 / 5e9, 16384 / 5e9, begins_s + 65536 / 20e9]
+    assert [seconds for _, seconds in found["g_s"]] == pytest.approx(expected, rel=1e-3)
+    assert document.shared_memory([shared_event(0, False, 0.0) | {"round_ns": []}]) == {}

@@ -58,6 +58,27 @@ TEST_CASE("a profile is read") {
   CHECK(profile.port_bytes_per_s() == doctest::Approx(1.195e7));
 }
 
+TEST_CASE("schedules see a node's shared memory where it was measured") {
+  std::string text = two_switch_profile;
+  const std::string before = R"("g_s": [[0, 1e-6], [1048576, 3e-4]]})";
+  const std::size_t place = text.find(before);
+  REQUIRE(place != std::string::npos);
+  CHECK(Profile::parse(text).sharing_memory().link_class(Scope::node).latency_s == doctest::Approx(1e-6));
+  text.replace(place, before.size(),
+               R"("g_s": [[0, 1e-6], [1048576, 3e-4]],
+                  "shared_memory": {"latency_s": 2e-7, "g_s": [[0, 1e-9], [1048576, 1e-4]],
+                                    "fetched_from_bytes": 8192}})");
+  const Profile profile = Profile::parse(text);
+  CHECK(profile.link_class(Scope::node).gap.at(1048576) == doctest::Approx(3e-4));
+  const Profile sharing = profile.sharing_memory();
+  const LinkClass& shared = sharing.link_class(Scope::node);
+  CHECK(shared.latency_s == doctest::Approx(2e-7));
+  CHECK(shared.gap.at(1048576) == doctest::Approx(1e-4));
+  CHECK(sharing.link_class(Scope::same_switch).latency_s == doctest::Approx(3.5e-5));
+  text.replace(text.find("2e-7"), 4, "\"x\" ");
+  CHECK_THROWS_AS(Profile::parse(text), FormatError);
+}
+
 TEST_CASE("what a port lacks with several senders is told by what lost nothing") {
   const auto ratios_with = [](const std::string& also) {
     std::string text = two_switch_profile;

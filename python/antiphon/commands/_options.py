@@ -87,6 +87,8 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     add("--progress", choices=("calls", "thread"), help="what advances nonblocking and persistent collectives while "
         "the program computes: its MPI calls (default), or a thread on a core that no rank uses; that needs "
         "MPI_THREAD_MULTIPLE")  # fmt: skip
+    add("--shared-memory", choices=("on", "copy", "off"), help="how schedules' messages move within a node: through "
+        "shared memory, long ones with one copy (on, the default) or two (copy), or by the library (off)")  # fmt: skip
     add("--reorder", action="store_true", help="let MPI_Cart_create, MPI_Graph_create and "
         "MPI_Dist_graph_create(_adjacent) order ranks anew where the program allows it, by the nodes, and with "
         "--profile by the network")  # fmt: skip
@@ -112,6 +114,7 @@ def settings(args: argparse.Namespace) -> Settings:
         codec=given.get("codec"),
         adapt=given.get("adapt"),
         progress=given.get("progress"),
+        shared_memory=given.get("shared_memory"),
         reorder=given.get("reorder", False),
         placement=given.get("placement"),
         placement_strict=given.get("strict_placement", False),

@@ -44,6 +44,8 @@ class Settings:
     adapt: str | None = None
     #: calls or thread: what advances nonblocking collectives while the program computes.
     progress: str | None = None
+    #: on, copy or off: how schedules' messages move within a node.
+    shared_memory: str | None = None
     #: Topology constructors may order ranks anew.
     reorder: bool = False
     #: Where ranks are to be; the run checks it, and ends if it must be so.
@@ -83,6 +85,8 @@ class Settings:
             variables["ANTIPHON_ADAPT"] = self.adapt
         if self.progress:
             variables["ANTIPHON_PROGRESS"] = self.progress
+        if self.shared_memory:
+            variables["ANTIPHON_SHARED_MEMORY"] = self.shared_memory
         if self.reorder:
             variables["ANTIPHON_REORDER"] = "1"
         if self.placement is not None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from antiphon import __version__, profile
 from antiphon.probe import clusters, contention, curves, multicast
 from antiphon.probe.curves import ClassCurves
 from antiphon.probe.session import Event, of_kind
-from antiphon.probe.survey import Survey, uplink_label
+from antiphon.probe.survey import NEAR_SCOPES, Survey, uplink_label
 
 NAMES = {
     "core": "same core",
@@ -52,6 +53,7 @@ def build(survey: Survey, events: list[Event], source: Mapping[str, Any]) -> dic
                 crowded(survey, events, scope),
                 saturated(survey, events, scope),
                 told_next_turn(survey, events, scope),
+                shared_memory(events) if scope in NEAR_SCOPES else {},
             )
             for scope, found in classes.items()
         ],
@@ -127,6 +129,7 @@ def link_class(
     crowd: list[tuple[int, float]],
     full: list[tuple[int, float]],
     told_later: bool | None,
+    shared: dict[str, Any],
 ) -> dict[str, Any]:
     """pLogP of one class."""
     result: dict[str, Any] = {"name": NAMES[scope], "scope": scope, "latency_s": rounded(found.latency_s)}
@@ -142,11 +145,38 @@ def link_class(
         result["eager_bytes"] = eager
     if scope in ("switch", "uplink") and found.send_buffer_bytes is not None:
         result["send_buffer_bytes"] = found.send_buffer_bytes
+    if shared:
+        result["shared_memory"] = shared
     details: dict[str, Any] = {"bytes_per_s": rounded(found.bytes_per_s), "one_way_s": curve(found.curve("one_way"))}
     if found.rested:
         details |= {"rested_s": curve(found.curve("rested")), "burst_bytes": found.burst_bytes}
     details["confidence"] = {name: rounded(value) for name, value in curves.widest_spreads(found).items()}
     return {**result, "details": details}
+
+
+def shared_memory(events: list[Event]) -> dict[str, Any]:
+    """A message through memory that two ranks share: the faster of two copies and one, by size. Empty: not possible."""
+    times: dict[bool, dict[int, float]] = {False: {}, True: {}}
+    for event in of_kind(events, "shared"):
+        if event["round_ns"]:
+            times[event["fetches"]][event["bytes"]] = statistics.median(event["round_ns"]) * 1e-9
+    copied, fetched = times[False], times[True]
+    if 0 not in copied:
+        return {}
+    flag_s = copied[0] / 2
+    best = {size: min(value, fetched.get(size, value)) for size, value in sorted(copied.items())}
+    slower = [size for size in copied if fetched.get(size, math.inf) > copied[size]]
+    later = [size for size in sorted(copied) if size > max(slower, default=-1)]
+    result: dict[str, Any] = {"latency_s": rounded(flag_s)}
+    result["g_s"] = [[size, rounded(max(value - 2 * flag_s, 1e-9))] for size, value in best.items()]
+    if later:
+        result["fetched_from_bytes"] = later[0]
+    rates = {"copied": copied, "fetched": fetched}
+    long = {name: max(found) for name, found in rates.items() if found}
+    result["details"] = {
+        f"{name}_bytes_per_s": rounded(size / max(rates[name][size] - 2 * flag_s, 1e-9)) for name, size in long.items()
+    }
+    return result
 
 
 def topology(survey: Survey, events: list[Event], outer: ClassCurves) -> dict[str, Any]:

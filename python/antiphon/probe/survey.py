@@ -34,11 +34,16 @@ SHARES = {
     "all_to_all": 5,
     "concurrency": 3,
     "turns": 0.1,
+    "shared": 0.2,
     "crowd": 0.6,
     "full": 1,
     "streams": 2,
 }
 BULK_BYTES = 32768
+#: Through shared memory; copied or fetched, and one of them from some size on.
+SHARED_SIZES = (0, 64, 1024, 4096, 8192, 16384, 32768, 65536, 262144, 1048576)
+#: Ranks that may share memory.
+NEAR_SCOPES = ("core", "socket", "node")
 #: While all ranks send: between nodes what the wire lets pass at once, within a node what is fetched, too.
 CROWD_SIZES = {"switch": (0, 64, 256), "node": (0, 64, 256, 1024, 4096, 16384)}
 #: … and what keeps all ports full.
@@ -287,6 +292,11 @@ def _parts(survey: Survey) -> list[Part]:
                     {"label": f"{scope} held out rested", **held, "pause_us": 3000, "sizes": HELD_OUT_RESTED_SIZES},
                 ),
             ]
+    near = next((scope for scope in NEAR_SCOPES if scope in survey.scopes), None)
+    if near is not None:
+        node_of = {rank: index for index, group in enumerate(survey.nodes) for rank in group}
+        told = {"pairs": plan.pairs_text(survey.scopes[near][:1]), "nodes": [node_of[rank] for rank in sorted(node_of)]}
+        parts.append(("shared", "shared", {**told, "sizes": SHARED_SIZES}))
     parts.append(("turns", "turns", {}))
     if survey.ranks_per_core > 1 and survey.nodes_sharing == len(survey.nodes):
         parts += [("turns", "turns", {"awake": awake}) for awake in plan.fewer(survey.nodes)]

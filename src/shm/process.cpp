@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shm/process.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <string>
+#include <string_view>
+
+namespace antiphon::shm {
+
+bool read_memory(pid_t process, std::uint64_t address, void* to, std::size_t bytes) {
+  while (bytes > 0) {
+    const iovec local{to, bytes};
+    const iovec remote{reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)), bytes};
+    const ssize_t got = process_vm_readv(process, &local, 1, &remote, 1, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    to = static_cast<std::byte*>(to) + got;
+    address += static_cast<std::uint64_t>(got);
+    bytes -= static_cast<std::size_t>(got);
+  }
+  return true;
+}
+
+namespace {
+
+/// Tells whether a process has ended and its parent has not asked for its status.
+bool is_zombie(pid_t process) {
+  const int file = open(("/proc/" + std::to_string(process) + "/stat").c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  std::array<char, 256> text{};
+  const ssize_t length = read(file, text.data(), text.size());
+  close(file);
+  // The state follows the command's name, which may hold anything, in parentheses.
+  const std::string_view stat(text.data(), length > 0 ? static_cast<std::size_t>(length) : 0);
+  const std::size_t end = stat.rfind(')');
+  return end != std::string_view::npos && end + 2 < stat.size() && (stat[end + 2] == 'Z' || stat[end + 2] == 'X');
+}
+
+}  // namespace
+
+bool is_alive(pid_t process) {
+  if (kill(process, 0) != 0 && errno == ESRCH) return false;
+  return !is_zombie(process);
+}
+
+}  // namespace antiphon::shm

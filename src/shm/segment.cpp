@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shm/segment.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace antiphon::shm {
+
+namespace {
+
+std::string name_of(std::uint64_t number) { return "antiphon-" + std::to_string(number); }
+
+std::byte* map(int file, std::size_t bytes) {
+  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
+  return memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory);
+}
+
+/// Tells whether the link leads to that segment. Opening anything else might do harm, or wait for ever.
+bool leads_to(const std::string& link, std::uint64_t number) {
+  std::array<char, 128> target{};
+  const ssize_t length = readlink(link.c_str(), target.data(), target.size());
+  if (length <= 0) return false;
+  const std::string_view found(target.data(), static_cast<std::size_t>(length));
+  return found.starts_with("/memfd:" + name_of(number) + " ");
+}
+
+}  // namespace
+
+Segment::~Segment() {
+  close_file();
+  if (memory_ != nullptr) munmap(memory_, bytes_);
+}
+
+Segment::Segment(Segment&& other) noexcept { *this = std::move(other); }
+
+Segment& Segment::operator=(Segment&& other) noexcept {
+  std::swap(memory_, other.memory_);
+  std::swap(bytes_, other.bytes_);
+  std::swap(address_, other.address_);
+  return *this;
+}
+
+Segment Segment::make(std::size_t bytes) {
+  Segment made;
+  std::uint64_t number = 0;
+  if (getrandom(&number, sizeof number, 0) != sizeof number) return made;
+  made.address_ = {getpid(), memfd_create(name_of(number).c_str(), MFD_CLOEXEC), number};
+  if (made.address_.file < 0) return made;
+  if (ftruncate(made.address_.file, static_cast<off_t>(bytes)) != 0) return made;
+  made.memory_ = map(made.address_.file, bytes);
+  made.bytes_ = bytes;
+  return made;
+}
+
+Segment Segment::open(const SegmentAddress& address, std::size_t bytes) {
+  Segment opened;
+  const std::string link = "/proc/" + std::to_string(address.process) + "/fd/" + std::to_string(address.file);
+  if (!leads_to(link, address.number)) return opened;
+  const int file = ::open(link.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) return opened;
+  struct stat found{};
+  if (fstat(file, &found) == 0 && static_cast<std::size_t>(found.st_size) == bytes) opened.memory_ = map(file, bytes);
+  opened.bytes_ = bytes;
+  ::close(file);
+  return opened;
+}
+
+void Segment::close_file() {
+  if (address_.file >= 0) close(std::exchange(address_.file, -1));
+}
+
+}  // namespace antiphon::shm

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Messages of schedules within a node: through shared memory, with one copy or two, or as the library's messages."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from antiphon.mpi import Mpi
+
+Check = Callable[..., Any]
+Run = Callable[..., Any]
+PROGRAMS = Path(__file__).resolve().parent / "programs"
+COLLECTIVES = ["barrier", "bcast", "reduce", "allreduce", "allgather", "alltoall", "scatter", "gather", "scan"]
+#: A rank that is killed ends the run within so many seconds.
+SOON_S = 10
+
+
+@pytest.mark.parametrize("way", ["on", "copy", "off"])
+@pytest.mark.parametrize("n", [2, 5])
+def test_results_and_summary(wheel: Mpi, n: int, way: str, check: Check) -> None:
+    """GIVEN each way THEN results are right, and the summary says what moved the bytes."""
+    result = check(wheel, n, "--quick", *COLLECTIVES, ANTIPHON_FORCE="*:on", ANTIPHON_SHARED_MEMORY=way)
+    within = result.summary["within_nodes"]
+    assert (within["shared_messages"] > 0) == (way != "off"), within
+    # Elements with gaps between them are always the library's.
+    assert (within["library_messages"] > within["shared_messages"]) == (way == "off"), within
+
+
+def test_several_nodes(wheel: Mpi, check: Check) -> None:
+    """GIVEN ranks dealt out over assumed nodes THEN only those of a node share memory, and results are right."""
+    nodes = {"ANTIPHON_NODES": "a,b,a,b,a", "ANTIPHON_LINK_BITS_PER_S": "100000000"}
+    result = check(wheel, 5, "--quick", *COLLECTIVES, ANTIPHON_FORCE="*:on", **nodes)
+    assert result.summary["within_nodes"]["shared_messages"] > 0
+    apart = {"ANTIPHON_NODES": "a,b,c", "ANTIPHON_LINK_BITS_PER_S": "100000000"}
+    result = check(wheel, 3, "--quick", "bcast", ANTIPHON_FORCE="*:on", **apart)
+    assert "within_nodes" not in result.summary
+
+
+def test_beside_nonblocking_calls(native: Mpi, compiled: Callable[..., Path], run_ranks: Run) -> None:
+    """GIVEN operations on many communicators from several threads, beside blocking calls, THEN all end right."""
+    program = compiled(native, [PROGRAMS / "outstanding.c"])
+    result = run_ranks(native, 3, [program], ANTIPHON_FORCE="*:on")
+    assert result.returncode == 0, result.text
+
+
+@pytest.mark.parametrize("way", ["on", "copy"])
+def test_communicators_leave_nothing(wheel: Mpi, way: str, compiled: Callable[..., Path], run_ranks: Run) -> None:
+    """GIVEN communicators that come and go THEN results are right and no file stays open."""
+    program = compiled(wheel, [PROGRAMS / "shared.c"])
+    result = run_ranks(wheel, 4, [program], ANTIPHON_FORCE="*:on", ANTIPHON_SHARED_MEMORY=way)
+    assert result.returncode == 0, result.text
+    assert len(re.findall(r"0 wrong, 0 more files", result.text)) == 4, result.text
+
+
+def started(folder: Path, n: int) -> list[int]:
+    """Waits until all ranks are at work; returns their processes."""
+    files = [folder / f"rank-{rank}.pid" for rank in range(n)]
+    limit = time.monotonic() + 60
+    while not all(file.is_file() and file.read_text().endswith("\n") for file in files):
+        assert time.monotonic() < limit, "ranks did not start"
+        time.sleep(0.05)
+    time.sleep(1)
+    return [int(file.read_text()) for file in files]
+
+
+def segments_in_use() -> list[str]:
+    """Returns the processes that have a segment of ours mapped or open."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            maps = (process / "maps").read_text(errors="replace")
+            files = [os.readlink(file) for file in (process / "fd").iterdir()]
+        except OSError:
+            continue  # The process has ended, or is another user's.
+        if "memfd:antiphon-" in maps + "".join(files):
+            found.append(process.name)
+    return found
+
+
+@pytest.mark.parametrize("victims", [[1], [0, 1, 2, 3]], ids=["one", "all"])
+def test_killed(native: Mpi, victims: list[int], compiled: Callable[..., Path], run_ranks: Run, tmp_path: Path) -> None:
+    """GIVEN ranks killed in the middle of long calls THEN the run ends soon, and nothing is left of shared memory."""
+    program = compiled(native, [PROGRAMS / "shared.c"])
+    results: list[Any] = []
+    run = threading.Thread(
+        target=lambda: results.append(run_ranks(native, 4, [program, "for", "ever"], ANTIPHON_FORCE="*:on"))
+    )
+    run.start()
+    processes = started(tmp_path, 4)
+    assert {str(process) for process in processes} <= set(segments_in_use())
+    for rank in victims:
+        os.kill(processes[rank], signal.SIGKILL)
+    began = time.monotonic()
+    run.join()
+    assert time.monotonic() - began < SOON_S
+    assert results[0].returncode != 0
+    assert not {str(process) for process in processes} & set(segments_in_use())
+    # What the libraries leave there is theirs.
+    assert not [name for name in os.listdir("/dev/shm") if "antiphon" in name]

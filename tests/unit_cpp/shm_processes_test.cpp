@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Processes that share memory: how they find it, that a killed one is missed, and what is left.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdint>
+#include <filesystem>
+#include <iterator>
+#include <thread>
+
+#include <doctest/doctest.h>
+
+#include "shm/messenger.hpp"
+#include "shm/process.hpp"
+#include "shm/segment.hpp"
+
+using namespace antiphon;
+
+namespace {
+
+std::size_t open_files() {
+  const std::filesystem::directory_iterator files("/proc/self/fd");
+  return static_cast<std::size_t>(std::distance(begin(files), end(files)));
+}
+
+/// One number on its way to or from another rank.
+struct Number {
+  std::int64_t value;
+  shm::Transfer transfer;
+
+  Number(int peer, std::int64_t of) : value(of) {
+    transfer.peer = peer;
+    transfer.at = reinterpret_cast<std::byte*>(&value);
+    transfer.bytes = sizeof value;
+  }
+};
+
+/// Rank 1: adds one to the number that rank 0 sends, sends it back, and stays.
+[[noreturn]] void answer(const shm::SegmentAddress& address, const shm::Layout& layout, pid_t parent) {
+  const shm::Segment mapped = shm::Segment::open(address, layout.bytes());
+  if (mapped.empty()) _exit(1);
+  shm::Messenger messenger(mapped.memory(), layout, {1, SIZE_MAX, {parent, getpid()}});
+  Number number(0, 0);
+  messenger.receive(number.transfer);
+  while (!number.transfer.done) messenger.look();
+  ++number.value;
+  messenger.send(number.transfer);
+  while (true) pause();
+}
+
+/// Rank 0: speaks with the other process until that is killed.
+void speak_with(pid_t child, const shm::Segment& segment, const shm::Layout& layout) {
+  shm::Messenger messenger(segment.memory(), layout, {0, SIZE_MAX, {getpid(), child}});
+  Number number(1, 100);
+  messenger.send(number.transfer);
+  messenger.receive(number.transfer);
+  while (!number.transfer.done && waitpid(child, nullptr, WNOHANG) == 0) messenger.look();
+  CHECK(number.value == 101);
+  messenger.receive(number.transfer);
+  messenger.look_for_lost_ranks();
+  CHECK(!messenger.failed());
+  kill(child, SIGKILL);
+  while (shm::is_alive(child)) std::this_thread::yield();  // also while it is a zombie
+  messenger.look_for_lost_ranks();
+  CHECK(messenger.failed());
+  messenger.abandon();
+  CHECK(waitpid(child, nullptr, 0) == child);
+}
+
+}  // namespace
+
+TEST_CASE("shm: another process maps the segment, is missed when it is killed, and nothing is left") {
+  const std::size_t files_before = open_files();
+  {
+    const shm::Layout layout = shm::Layout::for_ranks(2);
+    shm::Segment segment = shm::Segment::make(layout.bytes());
+    REQUIRE(!segment.empty());
+    const shm::SegmentAddress address = segment.address();
+    const pid_t parent = getpid();
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) answer(address, layout, parent);
+    speak_with(child, segment, layout);
+    segment.close_file();
+    CHECK(shm::Segment::open(address, layout.bytes()).empty());
+  }
+  CHECK(open_files() == files_before);
+}
+
+TEST_CASE("shm: only a segment is opened") {
+  const shm::Segment segment = shm::Segment::make(4096);
+  REQUIRE(!segment.empty());
+  shm::SegmentAddress address = segment.address();
+  CHECK(!shm::Segment::open(address, 4096).empty());
+  CHECK(shm::Segment::open(address, 8192).empty());
+  ++address.number;
+  CHECK(shm::Segment::open(address, 4096).empty());
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  CHECK(shm::Segment::open({getpid(), ends[0], 0}, 4096).empty());
+  close(ends[0]);
+  close(ends[1]);
+  std::uint64_t value = 0;
+  CHECK(!shm::read_memory(getpid(), 0, &value, sizeof value));
+}
