@@ -94,7 +94,7 @@ void PieceCoder::judge(std::size_t bytes, std::size_t frame_bytes, std::int64_t 
   policy_.learn(saved / framing_state.share_bytes_per_s, 1e-9 * (static_cast<double>(coding_ns) + decoding_ns));
 }
 
-int PieceCoder::decode(std::span<std::byte> data, const std::byte* slot, MPI_Comm comm, int from) {
+int PieceCoder::decode(std::span<std::byte> data, const std::byte* slot, MPI_Comm comm, int from) const {
   const std::int64_t before_ns = processor_ns();
   const codec::Error error = decode_checked(data, slot);
   collective_coding.decode_ns += processor_ns() - before_ns;

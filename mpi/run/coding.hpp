@@ -28,7 +28,7 @@ class PieceCoder {
   int encode(std::byte* slot, std::span<const std::byte> data, bool last, const Binding& binding);
   /// Decodes a frame that came from this rank of the communicator. Returns an MPI error code that names the channel if
   /// the frame is not as it was sent.
-  static int decode(std::span<std::byte> data, const std::byte* slot, MPI_Comm comm, int from);
+  int decode(std::span<std::byte> data, const std::byte* slot, MPI_Comm comm, int from) const;
 
  private:
   void judge(std::size_t bytes, std::size_t frame_bytes, std::int64_t coding_ns);

@@ -97,7 +97,7 @@ int Exchange::take_frame(const Owner& owner) {
   const Action& action = owner.action;
   if (action.kind != Kind::recv_short && action.kind != Kind::recv_piece) return MPI_SUCCESS;
   // Other ranks count on this one's messages, so the exchange goes on, and fails at its end.
-  const int rc = PieceCoder::decode(place_of(action), owner.slot, comm_, action.peer);
+  const int rc = coder_.decode(place_of(action), owner.slot, comm_, action.peer);
   if (failure_ == MPI_SUCCESS) failure_ = rc;
   protocol_.note_received_as(action.peer, action.bytes, slot::frame_length(owner.slot));
   return MPI_SUCCESS;

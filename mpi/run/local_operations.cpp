@@ -55,7 +55,7 @@ int LocalOperations::decode(const Op& op, std::span<std::byte> to, const std::by
   const auto ops = schedule_.ops();
   const auto receive =
       std::find_if(ops.begin(), ops.end(), [&](const Op& o) { return o.kind == OpKind::recv && o.to == op.from; });
-  return PieceCoder::decode(to, slot, comm_, receive == ops.end() ? rank_ : receive->peer);
+  return coder_.decode(to, slot, comm_, receive == ops.end() ? rank_ : receive->peer);
 }
 
 int LocalOperations::copy(const std::byte* from, std::byte* to, std::int64_t bytes, const Binding& binding) const {
