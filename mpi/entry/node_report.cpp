@@ -36,7 +36,9 @@ void print_node(std::FILE* out, const Json& row) {
     return std::to_string(row.at(name + "_messages").as_integer()) + " with " +
            bytes_text(row.at(name + "_bytes").get<double>());
   };
-  std::fprintf(out, "antiphon: schedules' messages within nodes: %s through shared memory, %s by the library\n",
+  std::fprintf(out,
+               "antiphon: messages within nodes: %s through memory,\n"
+               "  %s by the library\n",
                way("shared").c_str(), way("library").c_str());
 }
 

@@ -227,6 +227,15 @@ void each_multicast_setting(auto& settings, auto visit) {
   visit("multicast_seed", settings.multicast_seed);
 }
 
+void each_compression_setting(auto& settings, auto visit) {
+  visit("compress", settings.compress);
+  visit("compress_link_bits_per_s", settings.compress_link_bits_per_s);
+  visit("compress_threshold_bytes", settings.compress_threshold_bytes);
+  visit("compress_memory_bytes", settings.compress_memory_bytes);
+  visit("compress_damage", settings.compress_damage);
+  visit("codec", settings.codec);
+}
+
 /// Calls `visit` with the name and the value of every setting.
 void each_setting(auto& settings, auto visit) {
   visit("enabled", settings.enabled);
@@ -245,14 +254,9 @@ void each_setting(auto& settings, auto visit) {
   visit("plan", settings.plan);
   visit("trace", settings.trace);
   visit("trace_bytes", settings.trace_bytes);
-  visit("compress", settings.compress);
-  visit("compress_link_bits_per_s", settings.compress_link_bits_per_s);
+  each_compression_setting(settings, visit);
   visit("cores_per_node", settings.cores_per_node);
   visit("nodes_sharing", settings.nodes_sharing);
-  visit("compress_threshold_bytes", settings.compress_threshold_bytes);
-  visit("compress_memory_bytes", settings.compress_memory_bytes);
-  visit("compress_damage", settings.compress_damage);
-  visit("codec", settings.codec);
   visit("reorder", settings.reorder);
   visit("machine", settings.machine);
   visit("link_burst_bytes", settings.link_burst_bytes);

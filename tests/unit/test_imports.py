@@ -30,6 +30,7 @@ LATE = {
     "channel": "lab/agent.py is a script of its own, which puts its directory on the path first",
     "antiphon.build_facts": "only --version needs it, which looks into the compiled files",
     "antiphon.mapping": "imports NumPy",
+    "antiphon.nodes": "starts agents on nodes; only doctor with a hostfile needs it",
     "antiphon.plan.making": "imports NumPy",
     "antiphon.report.kinds._timeline": "imports NumPy",
     "antiphon.traffic": "imports NumPy",

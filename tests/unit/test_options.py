@@ -17,7 +17,7 @@ PROFILE = str(DATA / "ethernet-16.openmpi.json")
 MEANINGS = {
     "--force": ("force algorithms", "as of `antiphon run`"),
     "--overwrite": ("replace ",),
-    "--summary": ("show at the end what was accelerated",),
+    "--summary": ("show at the end what was accelerated", "the summary of a run"),
     "--ranks": ("number of ranks",),
     "--link-rate": ("node's link", "share of the wire"),
     "--profile": ("profile", "as of `antiphon run`"),

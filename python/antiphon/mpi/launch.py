@@ -67,32 +67,25 @@ class Settings:
                 raise AntiphonError(f"--plan {self.plan}: no such file",
                                     hint="`antiphon plan` writes plans, from a run or its trace")  # fmt: skip
             variables["ANTIPHON_PLAN"] = str(self.plan.absolute())
-        if self.force:
-            variables["ANTIPHON_FORCE"] = self.force
-        if self.summary:
-            variables["ANTIPHON_SUMMARY"] = "1" if self.summary == "1" else str(Path(self.summary).absolute())
-        if self.metrics:
-            variables["ANTIPHON_METRICS"] = str(self.metrics.absolute())
-        if self.trace:
-            variables["ANTIPHON_TRACE"] = str(self.trace.absolute())
-        if self.capture:
-            variables["ANTIPHON_CAPTURE"] = str(self.capture.absolute())
-        if self.compress:
-            variables["ANTIPHON_COMPRESS"] = self.compress
-        if self.codec:
-            variables["ANTIPHON_CODEC"] = self.codec
-        if self.adapt:
-            variables["ANTIPHON_ADAPT"] = self.adapt
-        if self.progress:
-            variables["ANTIPHON_PROGRESS"] = self.progress
-        if self.shared_memory:
-            variables["ANTIPHON_SHARED_MEMORY"] = self.shared_memory
-        if self.reorder:
-            variables["ANTIPHON_REORDER"] = "1"
-        if self.placement is not None:
-            variables["ANTIPHON_PLACEMENT"] = str(self.placement.absolute())
-        if self.placement_strict:
-            variables["ANTIPHON_PLACEMENT_STRICT"] = "1"
+        words = {
+            "ANTIPHON_FORCE": self.force,
+            "ANTIPHON_SUMMARY": self.summary if self.summary in (None, "1") else str(Path(self.summary).absolute()),
+            "ANTIPHON_COMPRESS": self.compress,
+            "ANTIPHON_CODEC": self.codec,
+            "ANTIPHON_ADAPT": self.adapt,
+            "ANTIPHON_PROGRESS": self.progress,
+            "ANTIPHON_SHARED_MEMORY": self.shared_memory,
+            "ANTIPHON_REORDER": "1" if self.reorder else None,
+            "ANTIPHON_PLACEMENT_STRICT": "1" if self.placement_strict else None,
+        }
+        paths = {
+            "ANTIPHON_METRICS": self.metrics,
+            "ANTIPHON_TRACE": self.trace,
+            "ANTIPHON_CAPTURE": self.capture,
+            "ANTIPHON_PLACEMENT": self.placement,
+        }
+        variables |= {name: word for name, word in words.items() if word}
+        variables |= {name: str(path.absolute()) for name, path in paths.items() if path}
         return variables
 
 
