@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <string>
 #include <string_view>
@@ -16,7 +17,7 @@ namespace antiphon::shm {
 bool read_memory(pid_t process, std::uint64_t address, void* to, std::size_t bytes) {
   while (bytes > 0) {
     const iovec local{to, bytes};
-    const iovec remote{reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)), bytes};
+    const iovec remote{std::bit_cast<void*>(static_cast<std::uintptr_t>(address)), bytes};
     const ssize_t got = process_vm_readv(process, &local, 1, &remote, 1, 0);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return false;
