@@ -150,11 +150,13 @@ class Verification {
   }
 
   /// The simplest code with frames of different lengths: it leaves out zeros at the end. A slot holds the frame's
-  /// length and the frame; a frame holds the data's length and the data.
+  /// length and the frame; a frame holds the data's length, in as much room as a real one's head has, and the data.
+  static constexpr std::int64_t head_bytes = encoded_overhead_bytes - 8;
+
   static void encode(const std::byte* from, std::byte* slot, std::int64_t size) {
     std::int64_t kept = size;
     while (kept > 0 && from[kept - 1] == std::byte{0}) --kept;
-    const std::int64_t frame = kept + 8;
+    const std::int64_t frame = kept + head_bytes;
     std::memcpy(slot, &frame, 8);
     std::memcpy(slot + 8, &size, 8);
     if (kept > 0) std::memcpy(slot + encoded_overhead_bytes, from, static_cast<std::size_t>(kept));
@@ -165,9 +167,10 @@ class Verification {
     std::int64_t raw = 0;
     std::memcpy(&frame, slot, 8);
     std::memcpy(&raw, slot + 8, 8);
-    if (raw != size || frame < 8 || frame > size + 8) return false;
+    if (raw != size || frame < head_bytes || frame > size + head_bytes) return false;
     if (size > 0) std::memset(to, 0, static_cast<std::size_t>(size));
-    if (frame > 8) std::memcpy(to, slot + encoded_overhead_bytes, static_cast<std::size_t>(frame - 8));
+    const std::int64_t kept = frame - head_bytes;
+    if (kept > 0) std::memcpy(to, slot + encoded_overhead_bytes, static_cast<std::size_t>(kept));
     return true;
   }
 
