@@ -48,7 +48,8 @@ class Runner {
   };
 
   [[nodiscard]] std::byte* address(const Range& range) const {
-    return base_[static_cast<std::size_t>(range.space)] + range.offset_bytes;
+    std::byte* const base = base_[static_cast<std::size_t>(range.space)];
+    return base == nullptr ? nullptr : base + range.offset_bytes;  // sends write nowhere
   }
 
   void start(const Progress::Piece& piece) {
