@@ -30,8 +30,9 @@ std::optional<CommShape> shape_of(MPI_Comm comm) {
   PMPI_Comm_rank(comm, &shape.rank);
   PMPI_Comm_size(comm, &shape.size);
   if (shape.size < 2) return std::nullopt;
-  shape.node_of_rank = nodes_of_ranks(comm);
-  shape.stride = stride_of(world_ranks(comm));
+  const std::vector<int> ranks = world_ranks(comm);
+  shape.node_of_rank = nodes_of_ranks(ranks);
+  shape.stride = stride_of(ranks);
   const std::vector<int>& node_of = shape.node_of_rank;
   if (node_of.empty()) return std::nullopt;
   std::map<int, int> ranks_on_node;

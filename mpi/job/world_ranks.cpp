@@ -43,8 +43,7 @@ bool all_in_world(const std::vector<int>& ranks) {
   return std::find(ranks.begin(), ranks.end(), MPI_UNDEFINED) == ranks.end();
 }
 
-std::vector<int> nodes_of_ranks(MPI_Comm comm) {
-  std::vector<int> ranks = world_ranks(comm);
+std::vector<int> nodes_of_ranks(std::vector<int> ranks) {
   if (!all_in_world(ranks)) return {};
   for (int& rank : ranks) rank = world.node_of_rank[static_cast<std::size_t>(rank)];
   return ranks;

@@ -14,7 +14,7 @@ std::vector<int> world_ranks(MPI_Comm comm);
 std::vector<int> world_ranks_of_peers(MPI_Comm comm);
 /// Tells whether all are ranks of MPI_COMM_WORLD.
 bool all_in_world(const std::vector<int>& ranks);
-/// Returns the node of each rank of the communicator (World::node_of_rank); empty if a process is of another job.
-std::vector<int> nodes_of_ranks(MPI_Comm comm);
+/// Returns the node of each of these ranks of the world (World::node_of_rank); empty if a process is of another job.
+std::vector<int> nodes_of_ranks(std::vector<int> ranks);
 
 }  // namespace antiphon::mpi

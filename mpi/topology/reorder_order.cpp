@@ -194,7 +194,7 @@ bool eligible(MPI_Comm old, int reorder) {
 
 std::optional<std::vector<int>> new_ranks(MPI_Comm old, int ranks, const std::function<std::vector<Edge>()>& edges,
                                           const char* call) {
-  const std::vector<int> nodes = nodes_of_ranks(old);
+  const std::vector<int> nodes = nodes_of_ranks(world_ranks(old));
   if (nodes.empty()) return std::nullopt;
   const std::vector<std::string> names = gather_host_names(old);
   const std::vector<int> sockets = gather_sockets(old);
