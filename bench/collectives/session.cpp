@@ -169,6 +169,7 @@ void Session::run_on_stage(const Cell& cell, Stage& stage) {
   }
   Workload work(cell.collective, cell.bytes, std::min(options_.root, stage.ranks() - 1),
                 Manner{options_.nonblocking, options_.field}, stage.comm());
+  stage.begin_cell();
   Entrants entrants;
   std::size_t slot = 0;
   for (const Contender& contender : cell.contenders) {

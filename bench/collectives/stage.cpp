@@ -20,11 +20,16 @@ Stage::Stage(MPI_Comm world, int ranks) : ranks_(ranks) {
 
 Stage::~Stage() {
   for (auto& [name, comm] : forced_) MPI_Comm_free(&comm);
-  for (MPI_Comm& comm : slots_) MPI_Comm_free(&comm);
+  free_slots();
   stopwatch_.reset();
   if (!member()) return;
   PMPI_Comm_free(&library_);
   PMPI_Comm_free(&comm_);
+}
+
+void Stage::free_slots() {
+  for (MPI_Comm& comm : slots_) MPI_Comm_free(&comm);
+  slots_.clear();
 }
 
 MPI_Comm Stage::duplicate() {

@@ -30,14 +30,16 @@ class Stage {
   [[nodiscard]] Stopwatch& stopwatch() { return *stopwatch_; }
   [[nodiscard]] int ranks() const { return ranks_; }
 
-  /// Returns a contender's communicator and algorithm. Communicators are kept, as in real programs. `slot` is the
-  /// contender's index in its cell.
+  /// Begins a cell with new communicators, so that no size before it decides how its calls are done.
+  void begin_cell() { free_slots(); }
+  /// Returns a contender's communicator and algorithm. `slot` is the contender's index in its cell.
   Way way_of(const Contender& contender, std::size_t slot);
   /// Ends a cell: ranks that do not take part wait here for the others.
   void meet(MPI_Comm world) const;
 
  private:
   MPI_Comm duplicate();
+  void free_slots();
   int ranks_;
   MPI_Comm comm_ = MPI_COMM_NULL;
   MPI_Comm library_ = MPI_COMM_NULL;

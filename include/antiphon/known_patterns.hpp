@@ -78,6 +78,9 @@ class KnownPatterns {
   };
   /// Returns the pattern through whose phases all ranks go in this call, or nothing: then rotated phases are as good.
   [[nodiscard]] std::optional<Scheduled> pattern() const;
+  /// Returns how long the links need for a call that is expected to go through rotated phases, and that has nearly the
+  /// counts that this rank expects; else 0. Call it after note().
+  [[nodiscard]] double even_call_s() const;
 
  private:
   struct Known {
@@ -87,6 +90,7 @@ class KnownPatterns {
     std::uint64_t number = 0;
     std::uint64_t last_seen = 0;  ///< the call for which it was gathered last
     bool worth_scheduling = false;
+    double least_s = 0;  ///< what the links need
   };
   using Noted = std::uint64_t;  ///< a bit for each pattern, and so for 16 calls; the last call has the lowest bits
 

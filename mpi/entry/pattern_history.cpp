@@ -48,6 +48,7 @@ void PatternHistory::before_call(const Problem& p) {
 }
 
 Way PatternHistory::way(const Problem& p, bool in_step) {
+  const bool may_step = step_retry_.begin();
   Advice* const advice = planned_.empty() ? gathered_advice() : planned_advice(p);
   if (!planned_.empty())
     world.plan_use.count_pattern(advice != nullptr && advice->fits(p), planned_saves_ns_[last_planned_]);
@@ -55,10 +56,12 @@ Way PatternHistory::way(const Problem& p, bool in_step) {
     used_ = planned_.empty() ? &by_pattern : &by_plan;
     return advice->way_for(p);
   }
-  if (counts_are_new(p)) stalled_ = false;
+  const bool other_counts = counts_are_new(p);
+  if (other_counts) step_retry_.forget();
   if (!planned_.empty()) used_ = &not_as_planned;
   else if (in_step) used_ = &by_steps;
-  return {{}, in_step && !stalled_};
+  // Where the pattern is even, a rank that is late holds the others up less than ranks that leave the phases.
+  return {{}, in_step && (may_step || other_counts), known_.even_call_s() / 2};
 }
 
 /// Returns the advice of the plan that this rank's counts nearly fit; the last one that did is asked first.

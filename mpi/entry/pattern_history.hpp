@@ -19,6 +19,7 @@
 #include "antiphon/advice.hpp"
 #include "antiphon/known_patterns.hpp"
 #include "antiphon/problem.hpp"
+#include "antiphon/step_retry.hpp"
 #include "entry/compiled_patterns.hpp"
 
 namespace antiphon::mpi {
@@ -41,8 +42,8 @@ class PatternHistory {
   bool pass(std::int64_t sent_bytes) { return gathering_ == MPI_REQUEST_NULL && known_.pass(sent_bytes); }
   /// Returns the way of this call: through the phases of a known pattern, else as `in_step` says.
   Way way(const Problem& p, bool in_step);
-  /// `stalled` says that this rank lost its patience. With the same counts it is free from the beginning from then on.
-  void after_call(bool stalled) { stalled_ = stalled_ || stalled; }
+  /// `stalled` says that this rank lost its patience. With the same counts it is free in the next calls.
+  void after_call(bool stalled) { step_retry_.end(stalled); }
   /// Returns what decided the last way, for the summary: a text, or null. Without a plan it is the same on every rank.
   [[nodiscard]] const std::string* used() const { return used_; }
 
@@ -71,7 +72,7 @@ class PatternHistory {
   std::vector<std::int64_t> planned_saves_ns_;  ///< what each saves, as the plan expects
   std::size_t last_planned_ = 0;
   std::vector<std::int64_t> sent_, received_;  ///< counts of the last call without a known pattern
-  bool stalled_ = false;
+  StepRetry step_retry_;
   const std::string* used_ = nullptr;
 };
 

@@ -195,6 +195,7 @@ int KnownPatterns::learn(Pattern pattern, std::vector<std::int64_t> counts, Note
       bytes[static_cast<std::size_t>(m.to)] += m.bytes;
     }
     *at = {std::move(counts), std::move(pattern), *std::max_element(bytes.begin(), bytes.end()), ++patterns_};
+    at->least_s = lower_bound(at->pattern, fabric_).seconds;
     agreed &= ~bits_of(place);
     noted_ &= ~bits_of(place);
     noted_since_ = gathered_for_;
@@ -233,6 +234,13 @@ std::optional<KnownPatterns::Scheduled> KnownPatterns::pattern() const {
   const Known& known = known_[static_cast<std::size_t>(place)];
   if (!known.worth_scheduling) return std::nullopt;
   return Scheduled{place, known.number, &known.pattern};
+}
+
+double KnownPatterns::even_call_s() const {
+  const int place = place_of(call_);
+  if (place < 0 || (noted_ >> place & 1) == 0) return 0;
+  const Known& known = known_[static_cast<std::size_t>(place)];
+  return known.worth_scheduling ? 0 : known.least_s;
 }
 
 bool KnownPatterns::is_worth_scheduling(const Pattern& pattern, double calls) const {

@@ -29,7 +29,7 @@ def has_hook(mpi: Mpi) -> bool:
     return mpi.abi == "openmpi" or (mpi.abi == "mpich" and not mpi.version.startswith("4.0"))
 
 
-@pytest.mark.parametrize("n", [1, 4, 5])
+@pytest.mark.parametrize("n", [1, 3, 4])
 def test_each_collective(mpi: Mpi, n: int, check: Check) -> None:
     """GIVEN nonblocking calls that Antiphon never leaves out THEN all results are right, and schedules did them."""
     if not has_hook(mpi) and mpi.abi == "mpich":
@@ -41,26 +41,26 @@ def test_each_collective(mpi: Mpi, n: int, check: Check) -> None:
         assert (used.keys() - {"library"} != set()) == has_hook(mpi), f"{collective}: {used}"
 
 
-def test_normal_choice(wheel: Mpi, check: Check) -> None:
+def test_normal_choice(native: Mpi, check: Check) -> None:
     """GIVEN the rules alone, on two assumed nodes, THEN all results are right."""
-    nodes = {"ANTIPHON_NODES": "a,b,a,b,a", "ANTIPHON_LINK_BITS_PER_S": "100000000"}
-    check(wheel, 5, "--quick", *COLLECTIVES, *REST, nonblocking=True, **nodes)
+    nodes = {"ANTIPHON_NODES": "a,b,a,b", "ANTIPHON_LINK_BITS_PER_S": "100000000"}
+    check(native, 4, "--quick", *COLLECTIVES, *REST, nonblocking=True, **nodes)
 
 
-def test_encoded(wheel: Mpi, check: Check) -> None:
+def test_encoded(native: Mpi, check: Check) -> None:
     """GIVEN compression forced THEN results are right, and nonblocking collectives are encoded."""
     result = check(
-        wheel, 3, "--quick", *COLLECTIVES, nonblocking=True, ANTIPHON_FORCE="*:on", ANTIPHON_COMPRESS="force"
+        native, 3, "--quick", *COLLECTIVES, nonblocking=True, ANTIPHON_FORCE="*:on", ANTIPHON_COMPRESS="force"
     )
-    if has_hook(wheel):
+    if has_hook(native):
         assert any("encode=64" in row["algorithm"] for row in result.calls("iallgather"))
 
 
-def test_encoded_where_that_pays(wheel: Mpi, check: Check) -> None:
+def test_encoded_where_that_pays(native: Mpi, check: Check) -> None:
     """GIVEN slow links THEN results are right, and nonblocking collectives are frames, encoded or stored."""
     nodes = {"ANTIPHON_NODES": "a,b,c", "ANTIPHON_LINK_BITS_PER_S": "100000000", "ANTIPHON_COMPRESS": "on"}
-    result = check(wheel, 3, "--quick", *COLLECTIVES, nonblocking=True, ANTIPHON_FORCE="*:on", **nodes)
-    if has_hook(wheel):
+    result = check(native, 3, "--quick", *COLLECTIVES, nonblocking=True, ANTIPHON_FORCE="*:on", **nodes)
+    if has_hook(native):
         assert any("encode=1024" in row["algorithm"] for row in result.calls("iallgather"))
         coded = next(row for row in result.summary["compression"] if row["class"] == "collectives")
         assert 0 < coded["encoded"] < coded["messages"]
@@ -78,10 +78,10 @@ def test_threads(wheel: Mpi, check: Check) -> None:
     check(wheel, 3, "threads", nonblocking=True, ANTIPHON_FORCE="*:on")
 
 
-def test_communicators_are_freed(wheel: Mpi, check: Check) -> None:
+def test_communicators_are_freed(native: Mpi, check: Check) -> None:
     """GIVEN more communicators than MPICH can have at a time THEN none is missing, nor memory."""
-    number = 2600 if wheel.family == "mpich" else 400
-    check(wheel, 2, f"communicators={number}", nonblocking=True, ANTIPHON_FORCE="*:on")
+    number = 2600 if native.family == "mpich" else 400
+    check(native, 2, f"communicators={number}", nonblocking=True, ANTIPHON_FORCE="*:on")
 
 
 @pytest.mark.parametrize("mode", ["many", "threads", "cross", "lifetimes", "late"])

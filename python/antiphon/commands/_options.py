@@ -55,6 +55,8 @@ def add_where(parser: argparse.ArgumentParser, *, several: bool = True, link_rat
         help="an emulated cluster: a cluster's name or file, or a lab that is up (default: ethernet-16)",
     )
     add("--transport", metavar="T", help="in a lab: what MPICH's messages travel through, ofi or ucx")
+    add("--map-by", default="slot", choices=("node", "slot"), help="in a lab: place neighbouring ranks on different "
+        "nodes, or fill a node first (default: slot)")  # fmt: skip
 
 
 def add_settings(parser: argparse.ArgumentParser) -> None:

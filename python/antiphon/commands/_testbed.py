@@ -31,4 +31,4 @@ def open_testbed(args: argparse.Namespace) -> Iterator[Testbed]:
     running = {record["name"] for record in state.list_labs()}
     lab = Lab.attach(args.lab) if args.lab in running else Lab(load_cluster(args.lab or DEFAULT_CLUSTER))
     with lab:
-        yield LabTestbed(lab, transport=args.transport)
+        yield LabTestbed(lab, map_by=args.map_by, transport=args.transport)

@@ -58,6 +58,7 @@ complete -c antiphon -n '__fish_seen_subcommand_from bench' -l launcher -x -d 'w
 complete -c antiphon -n '__fish_seen_subcommand_from bench' -l launcher-args -x -d 'more options for the launcher'
 complete -c antiphon -n '__fish_seen_subcommand_from bench' -l lab -d 'an emulated cluster'
 complete -c antiphon -n '__fish_seen_subcommand_from bench' -l transport -x -d 'in a lab'
+complete -c antiphon -n '__fish_seen_subcommand_from bench' -l map-by -x -a 'node slot' -d 'in a lab'
 complete -c antiphon -n '__fish_seen_subcommand_from bench' -l messages -r -F -d 'message files'
 complete -c antiphon -n '__fish_seen_subcommand_from bench' -l generated -x -d 'messages that are made here'
 complete -c antiphon -n '__fish_seen_subcommand_from bench' -l codecs -x -d 'what to compare'
@@ -117,6 +118,7 @@ complete -c antiphon -n '__fish_seen_subcommand_from doctor' -l launcher -x -d '
 complete -c antiphon -n '__fish_seen_subcommand_from doctor' -l launcher-args -x -d 'more options for the launcher'
 complete -c antiphon -n '__fish_seen_subcommand_from doctor' -l lab -d 'an emulated cluster'
 complete -c antiphon -n '__fish_seen_subcommand_from doctor' -l transport -x -d 'in a lab'
+complete -c antiphon -n '__fish_seen_subcommand_from doctor' -l map-by -x -a 'node slot' -d 'in a lab'
 complete -c antiphon -n '__fish_seen_subcommand_from doctor' -a '(__fish_complete_command)'
 
 complete -c antiphon -n '__fish_seen_subcommand_from env' -s h -l help -d 'show this help message and exit'
@@ -309,6 +311,7 @@ complete -c antiphon -n '__fish_seen_subcommand_from probe' -l launcher -x -d 'w
 complete -c antiphon -n '__fish_seen_subcommand_from probe' -l launcher-args -x -d 'more options for the launcher'
 complete -c antiphon -n '__fish_seen_subcommand_from probe' -l lab -d 'an emulated cluster'
 complete -c antiphon -n '__fish_seen_subcommand_from probe' -l transport -x -d 'in a lab'
+complete -c antiphon -n '__fish_seen_subcommand_from probe' -l map-by -x -a 'node slot' -d 'in a lab'
 
 complete -c antiphon -n '__fish_seen_subcommand_from profile' -l hostfile -r -F -d 'the nodes that it is for'
 complete -c antiphon -n '__fish_seen_subcommand_from profile' -l json -d 'print JSON'
@@ -378,6 +381,7 @@ complete -c antiphon -n '__fish_seen_subcommand_from selftest' -l launcher -x -d
 complete -c antiphon -n '__fish_seen_subcommand_from selftest' -l launcher-args -x -d 'more options for the launcher'
 complete -c antiphon -n '__fish_seen_subcommand_from selftest' -l lab -d 'an emulated cluster'
 complete -c antiphon -n '__fish_seen_subcommand_from selftest' -l transport -x -d 'in a lab'
+complete -c antiphon -n '__fish_seen_subcommand_from selftest' -l map-by -x -a 'node slot' -d 'in a lab'
 
 complete -c antiphon -n '__fish_seen_subcommand_from simulate' -s h -l help -d 'show this help message and exit'
 complete -c antiphon -n '__fish_seen_subcommand_from simulate' -l cluster -x -d 'a cluster\'s name or TOML file'
@@ -430,6 +434,7 @@ complete -c antiphon -n '__fish_seen_subcommand_from traffic' -l launcher -x -d 
 complete -c antiphon -n '__fish_seen_subcommand_from traffic' -l launcher-args -x -d 'more options for the launcher'
 complete -c antiphon -n '__fish_seen_subcommand_from traffic' -l lab -d 'an emulated cluster'
 complete -c antiphon -n '__fish_seen_subcommand_from traffic' -l transport -x -d 'in a lab'
+complete -c antiphon -n '__fish_seen_subcommand_from traffic' -l map-by -x -a 'node slot' -d 'in a lab'
 
 complete -c antiphon -n '__fish_seen_subcommand_from tune' -s h -l help -d 'show this help message and exit'
 complete -c antiphon -n '__fish_seen_subcommand_from tune' -l profile -r -F -d 'profile that gets the decisions'
@@ -451,3 +456,4 @@ complete -c antiphon -n '__fish_seen_subcommand_from tune' -l launcher -x -d 'wh
 complete -c antiphon -n '__fish_seen_subcommand_from tune' -l launcher-args -x -d 'more options for the launcher'
 complete -c antiphon -n '__fish_seen_subcommand_from tune' -l lab -d 'an emulated cluster'
 complete -c antiphon -n '__fish_seen_subcommand_from tune' -l transport -x -d 'in a lab'
+complete -c antiphon -n '__fish_seen_subcommand_from tune' -l map-by -x -a 'node slot' -d 'in a lab'
