@@ -12,7 +12,7 @@ namespace antiphon {
 /// number, which they count alike, is a multiple of a power of two.
 class StepRetry {
  public:
-  static constexpr std::int64_t first_pause_calls = 4;
+  static constexpr std::int64_t first_pause_calls = 1;
   static constexpr std::int64_t longest_pause_calls = 256;
   /// After this many calls in step, what was before was the machine's pause and not the pattern.
   static constexpr int calls_to_trust = 16;

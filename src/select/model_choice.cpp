@@ -33,8 +33,11 @@ constexpr double least_guessed_gain_s = 30e-6;
 /// The library's replaces ours where it is predicted to be faster by this factor. It is more because the model knows of
 /// no losses, and is too kind to what sends without a schedule.
 constexpr double worth_leaving = 2.0;
-/// Of shorter messages a guessed profile knows too little: their times are latencies and overheads.
+/// Of shorter messages a guessed profile knows too little: their times are latencies and overheads. On slow links that
+/// holds for longer ones that are cut into parts: a guess does not know what switches take that store them.
 constexpr std::int64_t least_guessed_bytes = 512;
+constexpr std::int64_t least_guessed_whole_bytes = 2048;
+constexpr std::int64_t slow_link_bits_per_s = 300'000'000;
 /// A guess knows little of what a message within a node costs where ranks share cores; shorter messages hang on it.
 constexpr std::int64_t least_guessed_nested_bytes = 65536;
 constexpr std::array<std::int64_t, 4> piece_sizes{2048, 4096, 8192, 16384};
@@ -225,6 +228,12 @@ std::string in_milliseconds(double seconds) {
   return text.data();
 }
 
+std::int64_t least_bytes_to_guess(const Question& question) {
+  const bool whole = question.collective == Collective::bcast || question.collective == Collective::reduce ||
+                     question.collective == Collective::allreduce;
+  return whole && question.link_bits_per_s < slow_link_bits_per_s ? least_guessed_whole_bytes : least_guessed_bytes;
+}
+
 }  // namespace
 
 std::optional<ModelAnswer> ask_model(const Question& question, const Cluster& cluster, const Choice& of_table,
@@ -236,7 +245,7 @@ std::optional<ModelAnswer> ask_model(const Question& question, const Cluster& cl
   const bool takes_from_library = of_table.algorithm == nullptr;
   const bool nests = !takes_from_library && of_table.algorithm->levels;
   if (nests && guessed && question.bytes < least_guessed_nested_bytes) return std::nullopt;
-  if (guessed && question.bytes < least_guessed_bytes) return std::nullopt;
+  if (guessed && question.bytes < least_bytes_to_guess(question)) return std::nullopt;
   if (takes_from_library && library == nullptr) return std::nullopt;
   const PredictedCall call{question.collective, question.bytes, 0, question.element_bytes, question.commutative};
   const Cluster sharing = cluster.sharing_memory();
