@@ -12,6 +12,7 @@ endif()
 add_library(antiphon_glibc OBJECT src/glibc/oldest.c)
 add_library(antiphon_glibc_start OBJECT src/glibc/start.c)
 # Each function has a section of its own, so that the linker keeps only those that are used.
+add_compile_options(-ffunction-sections -fdata-sections)
 target_compile_options(antiphon_glibc PRIVATE -ffunction-sections)
 link_libraries($<TARGET_OBJECTS:antiphon_glibc>
                $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:$<TARGET_OBJECTS:antiphon_glibc_start>>)
