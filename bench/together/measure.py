@@ -54,6 +54,8 @@ PROGRAMS = (
             "--grid 96x48x48 --steps 1 --method chebyshev"),
     Program("LU", "lookahead", "768 24", "384 24"),
     Program("wavefronts", "sweep3d", "--local 8x8x64 --steps 8", "--local 8x8x32 --steps 8"),
+    Program("line solves (ADI)", "adi3d", "--local 24x24x24 --steps 10", "--local 16x16x16 --steps 10"),
+    Program("multigrid", "multigrid", "--local 32x32x32 --steps 5", "--local 16x16x16 --steps 5 --levels 3"),
     Program("gas dynamics", "euler3d", "--local 16 --steps 20", "--local 12 --steps 20"),
     Program("Gaussian elimination", "gauss", "512", "256"),
     Program("shortest paths", "shortest_paths", "768", "384"),

@@ -70,12 +70,14 @@ class KnownPatterns {
   /// rank had a much longer call between the last two gatherings.
   [[nodiscard]] bool leaves_to_library() const { return is_short_; }
 
-  /// A pattern whose phases are worth going through.
+  /// A pattern that is known.
   struct Scheduled {
     int place = 0;             ///< 0 … most − 1
     std::uint64_t number = 0;  ///< another one for each pattern that ever had this place
     const Pattern* pattern = nullptr;
   };
+  /// Returns the pattern that this call is expected to have, or nothing where none is known.
+  [[nodiscard]] std::optional<Scheduled> expected() const;
   /// Returns the pattern through whose phases all ranks go in this call, or nothing: then rotated phases are as good.
   [[nodiscard]] std::optional<Scheduled> pattern() const;
   /// Returns how long the links need for a call that is expected to go through rotated phases, and that has nearly the

@@ -29,9 +29,31 @@ Fabric fabric_of(const std::vector<int>& node_of_rank) {
   return fabric;
 }
 
+/// Returns whose messages the phases carry.
+Pattern pattern_of(const Phases& phases) {
+  const auto ranks = static_cast<std::size_t>(phases.size);
+  std::vector<std::int64_t> counts(ranks * ranks);
+  for (const PhaseOfParts& phase : phases.phases) {
+    for (const Part& part : phase.parts)
+      counts[static_cast<std::size_t>(part.from) * ranks + static_cast<std::size_t>(part.to)] += part.bytes;
+  }
+  return Pattern::of_counts(phases.size, counts);
+}
+
 }  // namespace
 
-CompiledPatterns::CompiledPatterns(const std::vector<int>& node_of_rank) : fabric_(fabric_of(node_of_rank)) {}
+CompiledPatterns::CompiledPatterns(const std::vector<int>& node_of_rank) : fabric_(fabric_of(node_of_rank)) {
+  for (const CompiledPattern& one : world.plan.patterns) {
+    if (static_cast<std::size_t>(one.phases.size) == node_of_rank.size())
+      planned_.push_back({pattern_of(one.phases), &one});
+  }
+}
+
+const CompiledPattern* CompiledPatterns::planned(const Pattern& pattern) const {
+  const auto found =
+      std::find_if(planned_.begin(), planned_.end(), [&](const Planned& one) { return one.pattern == pattern; });
+  return found == planned_.end() ? nullptr : found->compiled;
+}
 
 const CompiledPattern& CompiledPatterns::of(const Pattern& pattern) {
   const auto found =

@@ -21,6 +21,9 @@ constexpr int calls_before_model = 16;
 /// So many collectives and classes of sizes of one communicator are tried.
 constexpr std::size_t most_evidence = 256;
 
+/// The reason of a choice that is a plan's, and that the rules would not have made.
+constexpr std::string_view planned_patterns = "the plan has patterns for so many ranks";
+
 /// Tells whether the plan has patterns for this number of ranks; the same on every rank.
 bool plan_has_patterns_for(int ranks) {
   const auto& patterns = world.plan.patterns;
@@ -87,9 +90,10 @@ Choice Decisions::choose(Question& question) const {
     choice = choose_by_mode(question);
   }
   const bool automatic = override_of(question.collective).mode == Override::Mode::automatic;
-  if (question.collective == Collective::alltoallv && automatic && plan_has_patterns_for(shape_.size)) {
-    if (choice.algorithm != credit_choice().algorithm) choice = credit_choice();
-    choice.reason = "the plan has patterns for so many ranks";
+  const bool by_credit = choice.algorithm != nullptr && choice.algorithm->credit != CreditWay::none;
+  if (question.collective == Collective::alltoallv && automatic && !by_credit && plan_has_patterns_for(shape_.size)) {
+    choice = credit_choice();
+    choice.reason = planned_patterns;
   }
   return choice;
 }
@@ -121,7 +125,7 @@ bool Decisions::may_take_turns(const Decision& decision) const {
   const Asked& asked = decision.asked;
   if (!asked.takes_turns || !world.settings.adapts() || shape_.nodes < 2 || shape_.size <= 2) return false;
   if (override_of(asked.collective).mode != Override::Mode::automatic || world.transport == "other") return false;
-  if (asked.collective == Collective::alltoallv && plan_has_patterns_for(shape_.size)) return false;
+  if (decision.choice.reason == planned_patterns) return false;
   // Another way may reduce in another order.
   if (is_reduction(asked.collective) && !asked.exact && !world.settings.adapts_reductions()) return false;
   return decision.trial == nullptr && !encodes(decision.choice);

@@ -37,8 +37,8 @@ const std::string library_text = "library";
 std::optional<int> run_exchange(const Description& d, const Problem& problem, Exchange& exchange, bool in_step,
                                 CommState& state) {
   PatternHistory& history = state.history();
-  history.before_call(problem);
-  if (in_step && history.leaves_to_library() && state.leaves_short_exchanges()) return std::nullopt;
+  history.before_call(problem, in_step && state.leaves_short_exchanges());
+  if (history.leaves_to_library()) return std::nullopt;
   const Way way = history.way(problem, in_step);
   if (history.used() != nullptr) state.decisions().note(d.collective, *history.used());
   Workspace workspace(d, problem, state.staging());

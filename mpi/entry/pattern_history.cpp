@@ -28,64 +28,86 @@ std::vector<PatternHistory*> unfinished;
 
 PatternHistory::PatternHistory(int rank, int size, CompiledPatterns& patterns, std::function<MPI_Comm()> own_comm)
     : size_(size), patterns_(patterns), own_comm_(std::move(own_comm)), known_(rank, size, patterns.fabric()) {
-  for (const CompiledPattern& pattern : world.plan.patterns) {
-    if (pattern.phases.size != size_) continue;
-    planned_.emplace_back(pattern, rank);
-    planned_saves_ns_.push_back(pattern.saves_ns);
-  }
+  for (const CompiledPatterns::Planned& one : patterns.planned()) planned_.emplace_back(*one.compiled, rank);
 }
 
-void PatternHistory::before_call(const Problem& p) {
+void PatternHistory::before_call(const Problem& p, bool may_leave) {
   used_ = nullptr;
+  leaves_ = false;
   known_.begin_call();
-  // A plan that fits makes gathering needless. No rank knows whether it fits everywhere, so with a plan no rank
-  // gathers.
-  if (!planned_.empty() || size_ > most_ranks_to_gather) return;
+  if (size_ > most_ranks_to_gather) return;
   if (finish_gathering()) known_.take_in(rows_);
   if (known_.gathers()) begin_gathering(p);
   if (gathering_ != MPI_REQUEST_NULL && known_.waits() && finish_gathering()) known_.take_in(rows_);
   known_.note(p);
+  leaves_ = may_leave && known_.leaves_to_library() && !expected_guide().planned && left();
+}
+
+/// Counts a call that is left to the library.
+bool PatternHistory::left() {
+  if (!planned_.empty()) world.plan_use.count_pattern(false, 0);
+  return true;
+}
+
+/// Returns what this rank goes by. What all ranks expect comes first, so that they go alike; a rank whose counts are
+/// others, and exactly those of another pattern of the plan, takes that one.
+PatternHistory::Guide PatternHistory::guide(const Problem& p) {
+  const Guide expected = expected_guide();
+  if (expected.advice != nullptr && expected.advice->fits(p)) return expected;
+  const Guide planned = planned_guide(p);
+  return planned.advice != nullptr ? planned : expected;
 }
 
 Way PatternHistory::way(const Problem& p, bool in_step) {
   const bool may_step = step_retry_.begin();
-  Advice* const advice = planned_.empty() ? gathered_advice() : planned_advice(p);
-  if (!planned_.empty())
-    world.plan_use.count_pattern(advice != nullptr && advice->fits(p), planned_saves_ns_[last_planned_]);
-  if (advice != nullptr) {
-    used_ = planned_.empty() ? &by_pattern : &by_plan;
-    return advice->way_for(p);
+  const Guide guide = this->guide(p);
+  if (!planned_.empty()) world.plan_use.count_pattern(guide.planned && guide.advice->fits(p), guide.saves_ns);
+  if (guide.advice != nullptr) {
+    used_ = guide.planned ? &by_plan : &by_pattern;
+    return guide.advice->way_for(p);
   }
   const bool other_counts = counts_are_new(p);
   if (other_counts) step_retry_.forget();
-  if (!planned_.empty()) used_ = &not_as_planned;
-  else if (in_step) used_ = &by_steps;
+  if (in_step) used_ = &by_steps;
+  else if (!planned_.empty()) used_ = &not_as_planned;
   // Where the pattern is even, a rank that is late holds the others up less than ranks that leave the phases.
   return {{}, in_step && (may_step || other_counts), known_.even_call_s() / 2};
 }
 
-/// Returns the advice of the plan that this rank's counts nearly fit; the last one that did is asked first.
-Advice* PatternHistory::planned_advice(const Problem& p) {
+/// Returns the plan's pattern that this rank's counts are; the last one that they were is asked first. Where nothing is
+/// gathered, nearly is enough.
+PatternHistory::Guide PatternHistory::planned_guide(const Problem& p) {
+  const auto of = [&](std::size_t at) { return Guide{&planned_[at], true, patterns_.planned()[at].compiled->saves_ns}; };
   for (std::size_t i = 0; i < planned_.size(); ++i) {
     const std::size_t at = (last_planned_ + i) % planned_.size();
-    if (planned_[at].fits(p)) return &planned_[last_planned_ = at];
+    if (planned_[at].fits(p)) return of(last_planned_ = at);
   }
-  for (Advice& advice : planned_) {
-    if (advice.nearly_fits(p)) return &advice;
+  for (std::size_t at = 0; size_ > most_ranks_to_gather && at < planned_.size(); ++at) {
+    if (planned_[at].nearly_fits(p)) return of(at);
   }
-  return nullptr;
+  return {};
 }
 
-/// Returns the advice of the pattern whose phases all ranks go through in this call.
-Advice* PatternHistory::gathered_advice() {
-  const auto pattern = known_.pattern();
-  if (!pattern) return nullptr;
-  Gathered& gathered = gathered_[static_cast<std::size_t>(pattern->place)];
-  if (gathered.number != pattern->number) {
-    gathered.advice = std::make_unique<Advice>(patterns_.of(*pattern->pattern), known_.rank());
-    gathered.number = pattern->number;
+/// Returns what this rank keeps of a pattern that is known.
+PatternHistory::Gathered& PatternHistory::expected(const KnownPatterns::Scheduled& pattern) {
+  Gathered& gathered = gathered_[static_cast<std::size_t>(pattern.place)];
+  if (gathered.number != pattern.number) gathered = {pattern.number, patterns_.planned(*pattern.pattern), nullptr};
+  return gathered;
+}
+
+/// Returns the part in the pattern whose phases all ranks go through in this call: the plan's phases where it has them,
+/// else phases made here where they are worth it.
+PatternHistory::Guide PatternHistory::expected_guide() {
+  const auto pattern = known_.expected();
+  if (!pattern) return {};
+  Gathered& gathered = expected(*pattern);
+  if (gathered.planned == nullptr && !known_.pattern()) return {};
+  if (gathered.advice == nullptr) {
+    const CompiledPattern& phases = gathered.planned != nullptr ? *gathered.planned : patterns_.of(*pattern->pattern);
+    gathered.advice = std::make_unique<Advice>(phases, known_.rank());
   }
-  return gathered.advice.get();
+  const bool planned = gathered.planned != nullptr;
+  return {gathered.advice.get(), planned, planned ? gathered.planned->saves_ns : 0};
 }
 
 /// Tells whether the counts differ from those of the last call, and remembers them.

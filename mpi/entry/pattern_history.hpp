@@ -2,9 +2,9 @@
 // The history knows the patterns of a communicator's Alltoallv calls, from a plan file or from occasional gathering,
 // and says through which phases this rank goes in a call.
 //
-// What is gathered decides on all ranks alike (antiphon/known_patterns.hpp). With a plan each rank looks for the
-// pattern that its own counts are nearest to. Either way the result of a call is right whatever the others do:
-// docs/concepts/credit.md.
+// What is gathered decides on all ranks alike (antiphon/known_patterns.hpp), with a plan, too: the plan's phases take the
+// place of those that would be made here. A rank whose own counts are those of a pattern of the plan does not wait for
+// a gathering to tell so. Either way the result of a call is right whatever the others do: docs/concepts/credit.md.
 #pragma once
 
 #include <mpi.h>
@@ -33,13 +33,16 @@ class PatternHistory {
   PatternHistory& operator=(const PatternHistory&) = delete;
 
   /// Call this once before each call that uses the following functions. All ranks gather their counts before the first
-  /// call, and again so rarely that it costs next to nothing.
-  void before_call(const Problem& p);
+  /// call, and again so rarely that it costs next to nothing. `may_leave`, the same on every rank: short calls may be
+  /// left to the library.
+  void before_call(const Problem& p, bool may_leave);
   /// Tells whether this call is for the library, whatever its counts are; the same on every rank.
-  [[nodiscard]] bool leaves_to_library() const { return known_.leaves_to_library(); }
+  [[nodiscard]] bool leaves_to_library() const { return leaves_; }
   /// Replaces all the rest if the only thing to do is to leave this call, in which this rank sends others `sent_bytes`,
   /// to the library. Returns false if the call must be looked at. The same on every rank.
-  bool pass(std::int64_t sent_bytes) { return gathering_ == MPI_REQUEST_NULL && known_.pass(sent_bytes); }
+  bool pass(std::int64_t sent_bytes) {
+    return leaves_ && gathering_ == MPI_REQUEST_NULL && known_.pass(sent_bytes) && left();
+  }
   /// Returns the way of this call: through the phases of a known pattern, else as `in_step` says.
   Way way(const Problem& p, bool in_step);
   /// `stalled` says that this rank lost its patience. With the same counts it is free in the next calls.
@@ -50,8 +53,16 @@ class PatternHistory {
  private:
   void begin_gathering(const Problem& p);
   bool finish_gathering();
-  Advice* planned_advice(const Problem& p);
-  Advice* gathered_advice();
+  /// What a rank goes by, and what the plan expects that it saves.
+  struct Guide {
+    Advice* advice = nullptr;
+    bool planned = false;
+    std::int64_t saves_ns = 0;
+  };
+  Guide planned_guide(const Problem& p);
+  Guide expected_guide();
+  Guide guide(const Problem& p);
+  bool left();
   bool counts_are_new(const Problem& p);
 
   int size_;
@@ -62,14 +73,16 @@ class PatternHistory {
   KnownPatterns known_;
   MPI_Request gathering_ = MPI_REQUEST_NULL;  ///< under way, into rows_
   std::vector<std::int64_t> rows_;
+  bool leaves_ = false;
   /// Holds this rank's part of a pattern that is known, and the number of that pattern.
   struct Gathered {
     std::uint64_t number = 0;
-    std::unique_ptr<Advice> advice;
+    const CompiledPattern* planned = nullptr;  ///< the pattern as the plan has it
+    std::unique_ptr<Advice> advice;            ///< made when it is first needed
   };
+  Gathered& expected(const KnownPatterns::Scheduled& pattern);
   std::array<Gathered, KnownPatterns::most> gathered_;
-  std::vector<Advice> planned_;                 ///< from the plan
-  std::vector<std::int64_t> planned_saves_ns_;  ///< what each saves, as the plan expects
+  std::vector<Advice> planned_;  ///< of the plan's patterns, in their order
   std::size_t last_planned_ = 0;
   std::vector<std::int64_t> sent_, received_;  ///< counts of the last call without a known pattern
   StepRetry step_retry_;

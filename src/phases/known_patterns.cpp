@@ -228,12 +228,16 @@ int KnownPatterns::place_of(std::uint64_t call) const {
   return turns_[(call - gathered_for_ - 1) % turns_.size()];
 }
 
-std::optional<KnownPatterns::Scheduled> KnownPatterns::pattern() const {
+std::optional<KnownPatterns::Scheduled> KnownPatterns::expected() const {
   const int place = place_of(call_);
   if (place < 0) return std::nullopt;
   const Known& known = known_[static_cast<std::size_t>(place)];
-  if (!known.worth_scheduling) return std::nullopt;
   return Scheduled{place, known.number, &known.pattern};
+}
+
+std::optional<KnownPatterns::Scheduled> KnownPatterns::pattern() const {
+  const auto found = expected();
+  return found && known_[static_cast<std::size_t>(found->place)].worth_scheduling ? found : std::nullopt;
 }
 
 double KnownPatterns::even_call_s() const {

@@ -19,10 +19,12 @@ SIZES = {
     "euler3d": ["--grid", "22x18x16", "--steps", "4", "--warm-up", "1"],
     "sweep3d": ["--grid", "13x10x20", "--steps", "3", "--warm-up", "1", "--layers", "7"],
     "cg3d": ["--grid", "20x17x12", "--steps", "2", "--warm-up", "1", "--iterations", "400"],
+    "adi3d": ["--grid", "21x17x13", "--steps", "3", "--warm-up", "1", "--lines", "30"],
+    "multigrid": ["--grid", "16x16x8", "--steps", "4", "--warm-up", "1", "--levels", "2"],
     "cg3d chebyshev": ["--grid", "16x12x11", "--steps", "1", "--warm-up", "0", "--method", "chebyshev"],
 }
 #: cg3d sums dot products rank by rank, so only runs with equal numbers of ranks are alike.
-SAME_FOR_ALL_RANKS = ("euler3d", "sweep3d", "cg3d chebyshev")
+SAME_FOR_ALL_RANKS = ("euler3d", "sweep3d", "cg3d chebyshev", "adi3d", "multigrid")
 
 
 def run(mpi: Mpi, name: str, ranks: int, arguments: list[str], antiphon: bool = False) -> tuple[int, str]:
@@ -71,6 +73,7 @@ def test_another_problem_has_another_state(name: str) -> None:
         ("euler3d", ["--grid", "64x64"]),
         ("euler3d", ["--grid", "3x8x8"]),
         ("sweep3d", ["--layers", "0"]),
+        ("multigrid", ["--grid", "16x16x12", "--levels", "4"]),
         ("cg3d", ["--speed", "9"]),
         ("cg3d", ["--steps"]),
         ("cg3d", ["--method", "magic"]),

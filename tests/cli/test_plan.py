@@ -103,7 +103,10 @@ def test_compression_is_taken_from_a_summary(trace: Path, tmp_path: Path) -> Non
         (tmp_path / "run.json").write_text(json.dumps(summary))
         done = antiphon("plan", "--link-rate", "100mbit", "--parts", "compression", "--json", "--overwrite", "-o",
                         tmp_path / "p", f"--summary={tmp_path / 'run.json'}", trace)  # fmt: skip
-        assert json.loads(done.stdout)["parts"] == parts
+        document = json.loads(done.stdout)
+        assert document["parts"] == parts
+        # The recorded messages have 10 kB in the mean, so that it says nothing of those below 4 KiB.
+        assert (document["compression"] or {"least_bytes": 4096})["least_bytes"] == 4096
 
 
 def changed(made: Path, tmp_path: Path, change: Callable[[dict[str, Any]], object]) -> Path:
@@ -212,6 +215,10 @@ def test_a_run_takes_what_fits(made: Path, tmp_path: Path) -> None:
     assert "n2 has 2 slots here, and 4 ranks are for it" in said
     hosts.write_text("m0 slots=4\n")
     assert "n0 is no node of this job" in dry_run(made, "--hostfile", hosts)[1]
+    least = {"compression": {"use": "on", "least_bytes": 4096, "classes": []}}
+    encoding = changed(made, tmp_path, lambda document: document.update(least))
+    assert "ANTIPHON_COMPRESS_MIN_BYTES=4096" in dry_run(encoding)[0]
+    assert "ANTIPHON_COMPRESS_MIN_BYTES" not in dry_run(encoding, "--compress", "on")[0]
     assert "ANTIPHON_PLACEMENT" not in dry_run(made, "-n", 8)[0]
 
 

@@ -113,6 +113,7 @@ def settings(args: argparse.Namespace) -> Settings:
         trace=given.get("trace"),
         capture=args.capture,
         compress=given.get("compress"),
+        compress_min_bytes=given.get("compress_min_bytes"),
         codec=given.get("codec"),
         adapt=given.get("adapt"),
         progress=given.get("progress"),

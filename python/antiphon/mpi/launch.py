@@ -38,6 +38,8 @@ class Settings:
     capture: Path | None = None
     #: auto, on or off; force for tests.
     compress: str | None = None
+    #: As a plan says; a user's own setting goes before.
+    compress_min_bytes: int | None = None
     #: auto, or the one codec that is used.
     codec: str | None = None
     #: off, run or keep, and after a comma reductions.
@@ -154,7 +156,10 @@ def rank_environment(mpi: Mpi, settings: Settings, env: Mapping[str, str]) -> di
     if mpi.redirect and not mpi.late:
         # A script may start Python, whose mpi4py opens the first library that it finds, unless it is told.
         variables["MPI4PY_LIBMPI"] = str(mpi.libmpi)
-    ours = own_variables(env) | settings.variables()
+    ours = own_variables(env)
+    if settings.compress_min_bytes is not None:
+        ours.setdefault("ANTIPHON_COMPRESS_MIN_BYTES", str(settings.compress_min_bytes))
+    ours |= settings.variables()
     check_settings(ours, settings)
     ours.pop("ANTIPHON_LIB_DIR", None)
     return variables | ours

@@ -34,6 +34,10 @@ LEAST_GUESSED_BYTES = 512
 LEAST_GUESSED_GAIN_S = 30e-6
 #: Compression that saves a smaller part of the run is left out.
 WORTH_ENCODING = 0.01
+#: What a run compresses at least, where nothing else is said.
+LEAST_ENCODED_BYTES = 1024
+#: Messages shorter than this part of the mean of those that it paid to compress are left alone.
+LEAST_PART = 2
 #: The sizes of their blocks are not known to all ranks, so that no rule can name them.
 UNKNOWN_SIZES = ("scatterv", "gatherv", "alltoallv")
 
@@ -238,7 +242,14 @@ def compression_of(summary: Mapping[str, Any] | None) -> dict[str, Any] | None:
     if saved_s < WORTH_ENCODING * summary["run_s"]:
         return None
     keys = ("communicator", "class", "messages", "encoded", "bytes", "wire_bytes", "rate", "saved_s")
-    return {"use": "on", "saves_s": saved_s, "classes": [{key: row[key] for key in keys} for row in paying]}
+    classes = [{key: row[key] for key in keys} for row in paying]
+    return {"use": "on", "saves_s": saved_s, "least_bytes": least_bytes(paying), "classes": classes}
+
+
+def least_bytes(paying: Sequence[Mapping[str, Any]]) -> int:
+    """Returns how long messages must be: the recorded run says nothing of much shorter ones, as another input has."""
+    means = [int(row["bytes"] // max(1, row["messages"])) for row in paying]
+    return max(LEAST_ENCODED_BYTES, 1 << max(0, (min(means) // LEAST_PART).bit_length() - 1))
 
 
 def why_no_compression(summary: Mapping[str, Any] | None) -> str:

@@ -119,7 +119,8 @@ def _show_patterns(plan: Plan) -> None:
 def _show_compression(plan: Plan) -> None:
     if not plan.compression:
         return
-    table = new_table("Compression")
+    least = plan.compression.get("least_bytes")
+    table = new_table(f"Compression of messages of at least {bytes_text(least)}" if least else "Compression")
     for heading in ("link", "messages", "encoded", "bytes", "sent as", "times less", "communicator"):
         table.add_column(heading, justify="left" if heading in ("link", "communicator") else "right")
     for row in plan.compression["classes"]:

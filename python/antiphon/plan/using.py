@@ -31,6 +31,7 @@ def apply(args: argparse.Namespace, hosts: Hosts | None = None) -> None:
     _compare_program(plan, args)
     if plan.compression and args.compress is None:
         args.compress = plan.compression["use"]
+        args.compress_min_bytes = plan.compression.get("least_bytes")
     if plan.placement is None or args.placement is not None or args.n not in (None, plan.ranks):
         return
     there = _hosts(args) if hosts is None else hosts

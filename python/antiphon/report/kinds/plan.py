@@ -91,4 +91,6 @@ def _compression(plan: Plan) -> Section | None:
     ]  # fmt: skip
     headings = ["link", "communicator", "messages", "encoded", "bytes", "sent as", "times less", "saved"]
     intro = "What encoding did in the recorded run, sums over ranks. In a run each channel decides anew."
+    if plan.compression.get("least_bytes"):
+        intro += f" Messages below {bytes_text(plan.compression['least_bytes'])} are as without the plan."
     return Section("Compression", intro, [Table(headings, rows)])
