@@ -152,7 +152,8 @@ static double total(const Heat* h) {
   return grid_ordered_sum(&h->grid, own);
 }
 
-/* Exchanges the planes at one end along z: sends that of `edge` to a neighbour, and returns what the other one sends. */
+/* Exchanges the planes at one end along z: sends that of `edge` to a neighbour, and returns what the other one sends.
+ */
 static const double* far_plane(Heat* h, int edge, int to, int from) {
   const int count = (int)h->strides[2];
   const double* own = h->heat + (size_t)edge * h->strides[2];
@@ -209,8 +210,7 @@ static void report(const Heat* h, const Options* o) {
   if (g->rank != 0) return;
   printf("adi3d: %d steps of %d x %d x %d points on %d ranks (%d x %d x %d)\n", o->steps, g->all[0], g->all[1],
          g->all[2], g->size, g->dims[0], g->dims[1], g->dims[2]);
-  printf("phases (mean over ranks): compute %.4f s, messages and waiting %.4f s\n", sum[0] / g->size,
-         sum[1] / g->size);
+  printf("phases (mean over ranks): compute %.4f s, messages and waiting %.4f s\n", sum[0] / g->size, sum[1] / g->size);
   printf("messages between two ranks: up to %zu B one way and %zu B the other, for each block of lines\n",
          2 * sizeof(double) * (size_t)h->lines, sizeof(double) * (size_t)h->lines);
 }

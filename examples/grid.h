@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the grid programs (euler3d, sweep3d, cg3d, adi3d, multigrid) share: a Cartesian grid of ranks, options, a hash of
- * the final state.
+/* What the grid programs (euler3d, sweep3d, cg3d, adi3d, multigrid) share: a Cartesian grid of ranks, options, a hash
+ * of the final state.
  *
  * The hash sums, over all values, a function of the value's bits and its position in the whole grid. So it changes
  * when any bit of any value does, and it does not depend on how the grid is divided. */

@@ -37,8 +37,7 @@ static void add_charges(Box* b) {
   const Grid* g = &b->grid;
   for (uint64_t k = 0; k < charges; ++k) {
     int place[3];
-    for (uint64_t d = 0; d < 3; ++d)
-      place[d] = (int)(scramble(3 * k + d) % (uint64_t)g->all[d]) - g->first[d];
+    for (uint64_t d = 0; d < 3; ++d) place[d] = (int)(scramble(3 * k + d) % (uint64_t)g->all[d]) - g->first[d];
     const int here = place[0] >= 0 && place[0] < g->count[0] && place[1] >= 0 && place[1] < g->count[1] &&
                      place[2] >= 0 && place[2] < g->count[2];
     if (here) b->level[0].charge[at(&b->level[0], place[0], place[1], place[2])] += k % 2 ? 1 : -1;
@@ -226,8 +225,7 @@ static uint64_t state_hash(const Box* b) {
   uint64_t own = 0;
   for (int z = 0; z < g->count[2]; ++z) {
     for (int y = 0; y < g->count[1]; ++y) {
-      for (int x = 0; x < g->count[0]; ++x)
-        own += grid_hash_of(grid_place(g, x, y, z), v->potential[at(v, x, y, z)]);
+      for (int x = 0; x < g->count[0]; ++x) own += grid_hash_of(grid_place(g, x, y, z), v->potential[at(v, x, y, z)]);
     }
   }
   return grid_sum_of_hashes(g, own);

@@ -38,22 +38,45 @@ inline constexpr std::int64_t short_message_bytes = 9216;
 ///     known.note(problem);
 ///     … known.leaves_to_library(), known.pattern() …
 ///
+/// In a large communicator, rows of all ranks would take longer than most calls. There ranks add up a few numbers
+/// first, a digest: how much all of them send, whether they still have the counts that they had, and on how many a
+/// known pattern is another. Rows, which then hold only the messages that there are, follow where counts come again and
+/// a call is long enough to pay for them:
+///
+///     if (known.gathers()) {
+///       known.digest(problem, numbers);                    // then all ranks add them up
+///       if (known.take_in_digest(sums)) … rows, as above, and this call waits for them
+///     }
+///
 /// Up to four patterns are kept. Each rank notes which of them its counts nearly were in the last 16 calls and tells
 /// so when all gather, so that all know which pattern each call had, and find a period in which patterns take turns.
 class KnownPatterns {
  public:
   static constexpr int most = 4;
   static constexpr int calls_noted = 16;
+  /// Communicators with more ranks are large.
+  static constexpr int most_dense_ranks = 64;
+  /// With more ranks nothing is gathered: what each rank would keep of a pattern takes megabytes.
+  static constexpr int most_ranks = 512;
+  static constexpr std::size_t digest_length = 14;
+  using Digest = std::array<std::int64_t, digest_length>;
 
   /// `fabric` must outlive the object.
   KnownPatterns(int rank, int size, const Fabric& fabric);
 
   [[nodiscard]] int rank() const { return rank_; }
   /// A gathering brings together so many numbers of each rank.
-  [[nodiscard]] std::size_t row_length() const { return static_cast<std::size_t>(size_) + 2; }
+  [[nodiscard]] std::size_t row_length() const { return is_large() ? width_ : static_cast<std::size_t>(size_) + 2; }
+  [[nodiscard]] bool is_large() const { return size_ > most_dense_ranks; }
+  /// Makes a pattern known that all ranks have from elsewhere, as long as there is room.
+  void expect(const Pattern& pattern);
 
   void begin_call();
-  [[nodiscard]] bool gathers() const { return call_ == next_gathering_; }
+  [[nodiscard]] bool gathers() const { return call_ == next_gathering_ && size_ <= most_ranks; }
+  /// In a large communicator: returns what this rank adds to the digest.
+  [[nodiscard]] Digest digest(const Problem& p);
+  /// Takes in the sums over all ranks. Returns true if rows must be gathered now.
+  bool take_in_digest(const Digest& sums);
   /// Tells whether this call needs what is gathered; else the gathering goes on beside it, and is taken in by the next.
   [[nodiscard]] bool waits() const { return call_ == 1 || waits_; }
   /// Writes what this rank tells the others before the call of `p`.
@@ -103,8 +126,12 @@ class KnownPatterns {
   [[nodiscard]] int place_of(std::uint64_t call) const;
   [[nodiscard]] bool is_worth_scheduling(const Pattern& pattern, double calls) const;
   void plan_gathering(const Known& known, bool is_new);
+  [[nodiscard]] bool is_nearly(const Known& known, const Problem& p) const;
+  [[nodiscard]] bool has_changed(const Problem& p);
+  void tell_sparse(const Problem& p, std::span<std::int64_t> row) const;
+  void take_in_sparse(std::span<const std::int64_t> rows);
 
-  int rank_, size_;
+  int rank_, size_, most_on_a_node_;
   const Fabric& fabric_;
   std::array<Known, most> known_;
   std::uint64_t patterns_ = 0;  ///< ever known
@@ -118,6 +145,11 @@ class KnownPatterns {
   std::uint64_t noted_since_ = 1;     ///< from this call on, notes cover all calls and all patterns
   Noted noted_ = 0;                   ///< by this rank
   std::int64_t most_sent_bytes_ = 0;  ///< in one call since the last gathering
+
+  // In large communicators:
+  std::size_t width_ = 0;                      ///< of rows
+  std::vector<std::int64_t> sent_, received_;  ///< by this rank, in the call of the last digest
+  double calls_s_ = 0, spent_s_ = 0;           ///< what links need for all calls so far, and what rows have cost
 };
 
 }  // namespace antiphon

@@ -53,7 +53,8 @@ void add(CountsByLink& sums, const Json& row) {
                     .kept_bytes = whole("kept_bytes")};
 }
 
-/// Data that is passed on is not counted again, though it is shorter too.
+/// Data that is passed on is not counted again, though it is shorter too. What is saved counts where frames come in, on
+/// each link that they travel.
 MessageCounts coded_by_schedules() {
   const CollectiveCoding& c = collective_coding;
   MessageCounts t;
@@ -65,7 +66,8 @@ MessageCounts coded_by_schedules() {
   t.decode_ns = c.decode_ns;
   const double spent_s = 1e-9 * static_cast<double>(c.encode_ns + c.decode_ns);
   if (framing_state.share_bytes_per_s > 0)
-    t.saved_s = static_cast<double>(c.bytes - c.frame_bytes) / framing_state.share_bytes_per_s - spent_s;
+    t.saved_s =
+        static_cast<double>(c.decoded_bytes - c.decoded_frame_bytes) / framing_state.share_bytes_per_s - spent_s;
   return t;
 }
 

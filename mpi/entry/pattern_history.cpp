@@ -17,9 +17,6 @@ const std::string not_as_planned = "credit not as planned";
 const std::string by_pattern = "credit with a known pattern";
 const std::string by_steps = "credit in step";
 
-/// With more ranks, the schedulers take longer than they can save, and so does the gathering.
-constexpr int most_ranks_to_gather = 64;
-
 /// These have a gathering under way.
 std::mutex unfinished_mutex;
 std::vector<PatternHistory*> unfinished;
@@ -28,19 +25,39 @@ std::vector<PatternHistory*> unfinished;
 
 PatternHistory::PatternHistory(int rank, int size, CompiledPatterns& patterns, std::function<MPI_Comm()> own_comm)
     : size_(size), patterns_(patterns), own_comm_(std::move(own_comm)), known_(rank, size, patterns.fabric()) {
-  for (const CompiledPatterns::Planned& one : patterns.planned()) planned_.emplace_back(*one.compiled, rank);
+  for (const CompiledPatterns::Planned& one : patterns.planned()) {
+    planned_.emplace_back(*one.compiled, rank);
+    // Many ranks need not gather a pattern that all of them have from the plan.
+    if (gathers() && known_.is_large()) known_.expect(one.pattern);
+  }
 }
 
 void PatternHistory::before_call(const Problem& p, bool may_leave) {
   used_ = nullptr;
   leaves_ = false;
   known_.begin_call();
-  if (size_ > most_ranks_to_gather) return;
+  if (!gathers()) return;
+  if (known_.is_large()) agree(p);
+  else gather(p);
+  known_.note(p);
+  leaves_ = may_leave && known_.leaves_to_library() && !expected_guide().planned && left();
+}
+
+void PatternHistory::gather(const Problem& p) {
   if (finish_gathering()) known_.take_in(rows_);
   if (known_.gathers()) begin_gathering(p);
   if (gathering_ != MPI_REQUEST_NULL && known_.waits() && finish_gathering()) known_.take_in(rows_);
-  known_.note(p);
-  leaves_ = may_leave && known_.leaves_to_library() && !expected_guide().planned && left();
+}
+
+/// Finds out with many other ranks whether a known pattern is this call's, and gathers counts where that pays.
+void PatternHistory::agree(const Problem& p) {
+  if (!known_.gathers()) return;
+  KnownPatterns::Digest sums = known_.digest(p);
+  under_way(PMPI_Iallreduce(MPI_IN_PLACE, sums.data(), static_cast<int>(sums.size()), MPI_INT64_T, MPI_SUM, own_comm_(),
+                            &gathering_));
+  if (!finish_gathering() || !known_.take_in_digest(sums)) return;
+  begin_gathering(p);
+  if (finish_gathering()) known_.take_in(rows_);
 }
 
 /// Counts a call that is left to the library.
@@ -77,12 +94,14 @@ Way PatternHistory::way(const Problem& p, bool in_step) {
 /// Returns the plan's pattern that this rank's counts are; the last one that they were is asked first. Where nothing is
 /// gathered, nearly is enough.
 PatternHistory::Guide PatternHistory::planned_guide(const Problem& p) {
-  const auto of = [&](std::size_t at) { return Guide{&planned_[at], true, patterns_.planned()[at].compiled->saves_ns}; };
+  const auto of = [&](std::size_t at) {
+    return Guide{&planned_[at], true, patterns_.planned()[at].compiled->saves_ns};
+  };
   for (std::size_t i = 0; i < planned_.size(); ++i) {
     const std::size_t at = (last_planned_ + i) % planned_.size();
     if (planned_[at].fits(p)) return of(last_planned_ = at);
   }
-  for (std::size_t at = 0; size_ > most_ranks_to_gather && at < planned_.size(); ++at) {
+  for (std::size_t at = 0; !gathers() && at < planned_.size(); ++at) {
     if (planned_[at].nearly_fits(p)) return of(at);
   }
   return {};
@@ -136,8 +155,12 @@ void PatternHistory::begin_gathering(const Problem& p) {
   const std::size_t length = known_.row_length();
   rows_.resize(length * static_cast<std::size_t>(size_));
   known_.tell(p, std::span(rows_).subspan(length * static_cast<std::size_t>(known_.rank()), length));
-  const int rc = PMPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, rows_.data(), static_cast<int>(length),
-                                 MPI_INT64_T, own_comm_(), &gathering_);
+  under_way(PMPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, rows_.data(), static_cast<int>(length), MPI_INT64_T,
+                            own_comm_(), &gathering_));
+}
+
+/// Notes that a gathering is under way, if it is.
+void PatternHistory::under_way(int rc) {
   if (rc != MPI_SUCCESS) return;
   const std::lock_guard lock(unfinished_mutex);
   unfinished.push_back(this);

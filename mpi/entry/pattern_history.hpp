@@ -2,9 +2,9 @@
 // The history knows the patterns of a communicator's Alltoallv calls, from a plan file or from occasional gathering,
 // and says through which phases this rank goes in a call.
 //
-// What is gathered decides on all ranks alike (antiphon/known_patterns.hpp), with a plan, too: the plan's phases take the
-// place of those that would be made here. A rank whose own counts are those of a pattern of the plan does not wait for
-// a gathering to tell so. Either way the result of a call is right whatever the others do: docs/concepts/credit.md.
+// What is gathered decides on all ranks alike (antiphon/known_patterns.hpp), with a plan, too: the plan's phases take
+// the place of those that would be made here. A rank whose own counts are those of a pattern of the plan does not wait
+// for a gathering to tell so. Either way the result of a call is right whatever the others do: docs/concepts/credit.md.
 #pragma once
 
 #include <mpi.h>
@@ -51,7 +51,12 @@ class PatternHistory {
   [[nodiscard]] const std::string* used() const { return used_; }
 
  private:
+  /// Tells whether ranks gather, or agree on digests; with even more ranks each goes by its own counts.
+  [[nodiscard]] bool gathers() const { return size_ <= KnownPatterns::most_ranks; }
+  void gather(const Problem& p);
+  void agree(const Problem& p);
   void begin_gathering(const Problem& p);
+  void under_way(int rc);
   bool finish_gathering();
   /// What a rank goes by, and what the plan expects that it saves.
   struct Guide {

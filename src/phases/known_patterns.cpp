@@ -4,23 +4,16 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <map>
 #include <numeric>
 #include <utility>
 
 #include "antiphon/advice.hpp"
+#include "phases/gathering.hpp"
 #include "phases/ports.hpp"
 
 namespace antiphon {
 
 namespace {
-
-/// Gathering may take this share of the time of all calls; it happens at least once in `gather_every` calls.
-constexpr double gathering_share = 0.005;
-constexpr std::uint64_t gather_every = 128;
-
-/// A pattern with fewer bytes is not scheduled: all ranks send at once, and scheduling takes longer than it saves.
-constexpr std::int64_t least_bytes = 1 << 20;
 
 /// What scheduling takes for each message, where ranks share cores.
 constexpr double scheduling_s = 10e-6;
@@ -42,35 +35,7 @@ double rotated_seconds(const Pattern& pattern, const Fabric& fabric) {
   return seconds;
 }
 
-/// With so many ranks on a node, their short messages take their processors longer than the node's link (as in the
-/// rules of alltoallv).
-constexpr int many_ranks_on_a_node = 4;
-
-int most_ranks_on_a_node(int size, const Fabric& fabric) {
-  std::map<int, int> ranks;
-  int most = 0;
-  for (int rank = 0; rank < size; ++rank) most = std::max(most, ++ranks[fabric.node(rank)]);
-  return most;
-}
-
 bool are_crowded(int size, const Fabric& fabric) { return most_ranks_on_a_node(size, fabric) >= many_ranks_on_a_node; }
-
-double gathering_seconds(int size, const Fabric& fabric) {
-  const double ranks = size;
-  const double alone_s =
-      1e-9 * static_cast<double>(fabric.latency_ns) * std::log2(ranks) + 8 * ranks * ranks / fabric.link_bytes_per_s;
-  return alone_s * most_ranks_on_a_node(size, fabric);  // a node's ranks share its link and its processors
-}
-
-/// Returns after how many calls of this pattern all ranks gather again; the longer a call takes, the sooner. `useful`
-/// says that the gathered pattern decides something; else gathering only checks whether patterns have changed.
-std::uint64_t calls_between(const Pattern& pattern, const Fabric& fabric, std::uint64_t calls, bool useful) {
-  const double call_s = lower_bound(pattern, fabric).seconds;
-  const double affordable = gathering_seconds(pattern.size, fabric) / (gathering_share * std::max(call_s, 1e-9));
-  // While a communicator is young, ranks gather again soon.
-  const auto latest = std::min(gather_every, (useful ? 3 : 15) * calls);
-  return affordable < static_cast<double>(latest) ? static_cast<std::uint64_t>(std::ceil(affordable)) : latest;
-}
 
 /// What a row holds after the counts.
 enum Told : std::size_t { most_sent, noted_calls };
@@ -109,7 +74,8 @@ bool is_short(const Pattern& pattern, const Fabric& fabric) {
                      [](const PatternMessage& m) { return m.bytes <= short_message_bytes; });
 }
 
-KnownPatterns::KnownPatterns(int rank, int size, const Fabric& fabric) : rank_(rank), size_(size), fabric_(fabric) {}
+KnownPatterns::KnownPatterns(int rank, int size, const Fabric& fabric)
+    : rank_(rank), size_(size), most_on_a_node_(most_ranks_on_a_node(size, fabric)), fabric_(fabric) {}
 
 void KnownPatterns::begin_call() {
   ++call_;
@@ -127,6 +93,7 @@ bool KnownPatterns::pass(std::int64_t sent_bytes) {
 }
 
 void KnownPatterns::tell(const Problem& p, std::span<std::int64_t> row) {
+  if (is_large()) return tell_sparse(p, row);
   std::copy(p.send_bytes.begin(), p.send_bytes.end(), row.begin());
   row[static_cast<std::size_t>(rank_)] = 0;
   const std::span<std::int64_t> more = row.subspan(static_cast<std::size_t>(size_));
@@ -140,23 +107,28 @@ void KnownPatterns::note(const Problem& p) {
   for (int i = 0; i < size_; ++i) sent += i == rank_ ? 0 : p.send_bytes[static_cast<std::size_t>(i)];
   if (told_for_ != call_) most_sent_bytes_ = std::max(most_sent_bytes_, sent);
   for (int place = 0; place < most; ++place) {
-    const Known& known = known_[static_cast<std::size_t>(place)];
-    if (known.number == 0) continue;
-    std::int64_t deviation = 0;
-    std::int64_t own = 0;
-    for (int i = 0; i < size_; ++i) {
-      if (i == rank_) continue;
-      const std::int64_t out = count(known, rank_, i);
-      const std::int64_t in = count(known, i, rank_);
-      own += out + in;
-      deviation += std::abs(out - p.send_bytes[static_cast<std::size_t>(i)]) +
-                   std::abs(in - p.recv_bytes[static_cast<std::size_t>(i)]);
-    }
-    if (nearly_same(deviation, own, known.busiest_bytes)) noted_ |= Noted{1} << place;
+    if (is_nearly(known_[static_cast<std::size_t>(place)], p)) noted_ |= Noted{1} << place;
   }
 }
 
+/// Tells whether this rank's counts are nearly those of the pattern.
+bool KnownPatterns::is_nearly(const Known& known, const Problem& p) const {
+  if (known.number == 0) return false;
+  std::int64_t deviation = 0;
+  std::int64_t own = 0;
+  for (int i = 0; i < size_; ++i) {
+    if (i == rank_) continue;
+    const std::int64_t out = count(known, rank_, i);
+    const std::int64_t in = count(known, i, rank_);
+    own += out + in;
+    deviation += std::abs(out - p.send_bytes[static_cast<std::size_t>(i)]) +
+                 std::abs(in - p.recv_bytes[static_cast<std::size_t>(i)]);
+  }
+  return nearly_same(deviation, own, known.busiest_bytes);
+}
+
 void KnownPatterns::take_in(std::span<const std::int64_t> rows) {
+  if (is_large()) return take_in_sparse(rows);
   const auto ranks = static_cast<std::size_t>(size_);
   std::vector<std::int64_t> counts;
   counts.reserve(ranks * ranks);
@@ -172,7 +144,7 @@ void KnownPatterns::take_in(std::span<const std::int64_t> rows) {
   gathered_for_ = next_gathering_;
   Pattern pattern = Pattern::of_counts(size_, counts);
   is_short_ = was_short && is_short(pattern, fabric_);
-  is_long_ = pattern.total_bytes() >= least_bytes;
+  is_long_ = pattern.total_bytes() >= least_scheduled_bytes;
   bool is_new = false;
   gathered_ = learn(std::move(pattern), std::move(counts), agreed, is_new);
   find_period(agreed << bits_a_call | Noted{1} << gathered_);
@@ -200,9 +172,9 @@ int KnownPatterns::learn(Pattern pattern, std::vector<std::int64_t> counts, Note
     noted_ &= ~bits_of(place);
     noted_since_ = gathered_for_;
   }
-  // A pattern that comes again is worth more trouble.
+  // A pattern that comes again is worth more trouble; in large communicators only such patterns are gathered.
   if (!at->worth_scheduling)
-    at->worth_scheduling = is_long_ && is_worth_scheduling(at->pattern, is_new ? 1 : calls_noted);
+    at->worth_scheduling = is_long_ && is_worth_scheduling(at->pattern, is_new && !is_large() ? 1 : calls_noted);
   at->last_seen = gathered_for_;
   noted_ |= Noted{1} << (static_cast<unsigned>(place) + bits_a_call * (call_ - gathered_for_));
   return place;
@@ -257,7 +229,9 @@ void KnownPatterns::plan_gathering(const Known& known, bool is_new) {
   const bool again = is_new && known.worth_scheduling && gathered_for_ > 1;
   // Many ranks' gathering takes about as long as a short call of theirs.
   const bool useful = is_short_ ? !are_crowded(size_, fabric_) : is_long_;
-  next_gathering_ = gathered_for_ + (again ? 1 : calls_between(known.pattern, fabric_, gathered_for_, useful));
+  const double call_s = lower_bound(known.pattern, fabric_).seconds;
+  const double spent_s = gathering_seconds(size_, static_cast<std::size_t>(size_), fabric_);
+  next_gathering_ = gathered_for_ + (again ? 1 : calls_between(call_s, spent_s, gathered_for_, useful));
   next_gathering_ = std::max(next_gathering_, call_);
   // Of patterns that take turns, the next one to gather is one that is not known.
   for (std::size_t i = 0; i < turns_.size(); ++i) {

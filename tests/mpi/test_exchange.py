@@ -309,15 +309,26 @@ def test_uneven_patterns_that_change(native: Mpi, compiled: Run, run_ranks: Run,
     assert known, result.summary
 
 
-def test_ranks_go_the_same_way(native: Mpi, compiled: Run, run_ranks: Run) -> None:
-    """GIVEN counts that repeat nearly, grow, take turns or change THEN all ranks go the same way in each call."""
+def test_ranks_go_the_same_way(native: Mpi, compiled: Run, run_ranks: Run, tmp_path: Path) -> None:
+    """GIVEN counts that repeat nearly, grow, take turns or change THEN all ranks go the same way in each call.
+
+    So they do with a plan for other counts."""
     program = compiled(native, [STREAMS], f"-I{INCLUDE}", "-ldl")
     streams = ["even:equal", "even:key", "uneven:key", "uneven:little", "uneven:growing", "even:turns", "skewed:3"]
-    result = run_ranks(native, 5, [program, 65536, 14, 1, "antiphon", *streams], **cluster(5))
-    assert result.returncode == 0, result.text
-    assert "fine" in result.text.split()
-    lines = [json.loads(line) for line in result.text.splitlines() if line.startswith("{")]
-    used = {line["stream"]: line["used"] for line in lines}
+    other = {"collective": "alltoallv", "synchronisation": "tokens", "cut": [8192, 2], "size": 5}
+    other |= {"scheduler": "by hand", "phases": [{"parts": [[0, 1, 0, 7777], [2, 3, 0, 7777]]}]}
+    (tmp_path / "other.plan").write_text(json.dumps({"version": 1, "patterns": [other]}))
+
+    def used_by(**environment: str) -> dict[str, list[str]]:
+        argv = [program, 65536, 14, 1, "antiphon", *streams]
+        result = run_ranks(native, 5, argv, **cluster(5), **environment)
+        assert result.returncode == 0, result.text
+        assert "fine" in result.text.split()
+        lines = [json.loads(line) for line in result.text.splitlines() if line.startswith("{")]
+        return {line["stream"]: line["used"] for line in lines}
+
+    used = used_by()
+    assert used_by(ANTIPHON_PLAN=str(tmp_path / "other.plan")) == used
     assert set(used["even:key"]) == {"credit in step"}
     assert set(used["uneven:key"]) == {"credit with a known pattern"}
     assert set(used["uneven:little"]) == {"credit with a known pattern"}
