@@ -16,6 +16,7 @@ void concurrency(World& world, const Task& task);
 void turns(World& world, const Task& task);
 void crowd(World& world, const Task& task);
 void shared(World& world, const Task& task);
+void flows(World& world, const Task& task);
 
 struct Entry {
   const char* name;
@@ -32,6 +33,7 @@ constexpr Entry experiments[] = {
     {"turns", turns},
     {"crowd", crowd},
     {"shared", shared},
+    {"flows", flows},
 };
 
 }  // namespace probe

@@ -69,8 +69,12 @@ struct LinkClass {
                                        ///< later; unknown: as a blocking receive
   Curve saturated;  ///< the same where all nodes' ports are full both ways, packets included; empty: unknown, or cores
                     ///< had time left
-  double connection_bytes_per_s = 0;  ///< of what two ranks send each other, both directions together; 0: no limit
+  double connection_bytes_per_s = 0;      ///< of what two ranks send each other, both directions together; 0: no limit
+  double connection_way_bytes_per_s = 0;  ///< of what one rank sends another, one direction; 0: no limit
   std::optional<SharedMemory> shared_memory;  ///< empty: unknown, or not possible
+
+  /// Returns what one connection carries one way between ports of this rate.
+  [[nodiscard]] double one_connection(double port_bytes_per_s) const;
 };
 
 struct SwitchEntry {
@@ -126,7 +130,8 @@ struct Processors {
   std::vector<Turn> turns;  ///< the same with other numbers of ranks on a core, ascending
   double copy_bytes_per_s = 4e9;
   double reduce_bytes_per_s = 2e9;
-  int sockets_per_node = 0;  ///< sockets are alike, and cores are numbered socket by socket; 0: unknown
+  int sockets_per_node = 0;     ///< sockets are alike, and cores are numbered socket by socket; 0: unknown
+  double rank_bytes_per_s = 0;  ///< that one rank moves to and from other nodes, both directions together; 0: no limit
 
   /// Returns the turn with this many ranks on a core, by straight lines between the measured numbers of ranks. The
   /// number matters because a core's caches hold the memory of fewer ranks better.
@@ -165,9 +170,10 @@ struct MachineName {
 
 /// What a run finds out about its nodes without measuring.
 struct HostFacts {
-  int cores_per_node = 0;             ///< 0: unknown
-  int nodes_sharing = 1;              ///< so many nodes are on one machine, and share its cores
-  std::int64_t link_burst_bytes = 0;  ///< that pass a shaped link at once after a pause, headers included
+  int cores_per_node = 0;                  ///< 0: unknown
+  int nodes_sharing = 1;                   ///< so many nodes are on one machine, and share its cores
+  std::int64_t link_burst_bytes = 0;       ///< that pass a shaped link at once after a pause, headers included
+  std::int64_t connection_bits_per_s = 0;  ///< of one connection, where several carry more
 };
 
 /// A measured machine: the document that `probe` writes (docs/reference/profile.md). Rules::of_profile reads its

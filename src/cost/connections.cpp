@@ -76,20 +76,43 @@ void Connections::start(MessageId id, double now, bool alone) {
   const Route route = this->route(m);
   ports_.enqueue(id, from_node, static_cast<double>(m.bytes) + own_header_bytes, route, now,
                  alone ? now - m.connection->idle_since_s : 0);
-  ports_.start(id, ports_.volume(from_node, gap_s, m.link->connection_bytes_per_s) + headers, route, now);
+  ports_.start(id, ports_.volume(from_node, gap_s, m.link) + headers, route, now);
 }
 
-/// A connection that is slower than the ports is on the way, too.
 Route Connections::route(const Message& m) {
   Route route = ports_.route(cluster_.node(m.from), cluster_.node(m.to));
   ports_.add_tree(route, cluster_.node(m.connection->from), cluster_.node(m.connection->to), symmetry_.exchange);
-  const double rate = m.link->connection_bytes_per_s;
-  if (rate <= 0) return route;
-  const Symmetry::Pair pair = symmetry_.pair_of(m.connection->from, m.connection->to);
-  const auto [found, is_new] = both_ways_.try_emplace(key(pair.rank, pair.far));
-  if (is_new) found->second = ports_.add_connection(pair.both_ways ? rate / 2 : rate);
-  route.add_before_last(found->second);
+  add_connection(route, m);
+  add_ranks(route, m);
   return route;
+}
+
+/// A connection that is slower than the ports is on the way, too, each way by itself and both ways together.
+void Connections::add_connection(Route& route, const Message& m) {
+  Connection& connection = *m.connection;
+  if (const double rate = m.link->connection_way_bytes_per_s; rate > 0) {
+    if (!connection.own_rate) connection.own_rate = ports_.add_limit(rate);
+    route.add_before_last(*connection.own_rate);
+  }
+  const double rate = m.link->connection_bytes_per_s;
+  if (rate <= 0) return;
+  const Symmetry::Pair pair = symmetry_.pair_of(connection.from, connection.to);
+  const auto [found, is_new] = both_ways_.try_emplace(key(pair.rank, pair.far));
+  if (is_new) found->second = ports_.add_limit(pair.both_ways ? rate / 2 : rate);
+  route.add_before_last(found->second);
+}
+
+/// What a rank sends and receives passes its core. A rank that stands for sender and receiver does both for a message.
+void Connections::add_ranks(Route& route, const Message& m) {
+  const double rate = cluster_.profile().processors.rank_bytes_per_s;
+  if (rate <= 0) return;
+  const auto core = [&](int rank) {
+    const auto [found, is_new] = cores_.try_emplace(rank);
+    if (is_new) found->second = ports_.add_limit(rate);
+    return found->second;
+  };
+  route.add_before_last(core(m.from), m.from == m.to ? 2 : 1);
+  if (m.from != m.to) route.add_before_last(core(m.to));
 }
 
 /// The sender of a rendezvous is done when its message has left. As eager messages leave, the system takes over more of

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -28,6 +29,7 @@ struct Connection {
   MessageId under_way = no_message;
   std::vector<MessageId> answers;  ///< messages the other way; each waits for an answer behind what is under way here
   double idle_since_s = -std::numeric_limits<double>::infinity();
+  std::optional<ResourceId> own_rate;  ///< where a connection is slower than the ports
 
   [[nodiscard]] bool busy() const { return under_way != no_message; }
 };
@@ -62,6 +64,8 @@ class Connections {
   void start_next(Connection& connection, double now);
   void start(MessageId id, double now, bool alone);
   [[nodiscard]] Route route(const Message& message);
+  void add_connection(Route& route, const Message& message);
+  void add_ranks(Route& route, const Message& message);
 
   const Cluster& cluster_;
   const Symmetry& symmetry_;
@@ -71,6 +75,7 @@ class Connections {
   NetworkPorts& ports_;
   std::unordered_map<std::uint64_t, Connection> connections_;
   std::unordered_map<std::uint64_t, ResourceId> both_ways_;  ///< what the two directions of a connection share
+  std::unordered_map<int, ResourceId> cores_;                ///< by rank: what all that it sends and receives shares
   std::vector<MessageId> complete_;
 };
 

@@ -17,7 +17,7 @@ using ResourceId = std::uint32_t;
 /// The resources that a flow passes: its sender's port, uplinks, its receiver's port. Of a resource that only some of
 /// the flows pass that it stands for, it takes their share.
 struct Route {
-  static constexpr std::size_t most = 14;
+  static constexpr std::size_t most = 18;
   std::array<ResourceId, most> resources{};
   std::array<double, most> shares{};
   std::size_t count = 0;

@@ -28,13 +28,13 @@ class NetworkPorts {
   /// names it.
   [[nodiscard]] Route multicast_route(int from_node, int to_node, bool out, bool between) const;
   /// Returns the bytes that a message counts as: those that its sender's port passes in the message's gap, or its
-  /// connection if that is slower.
-  [[nodiscard]] double volume(int from_node, double gap_s, double connection_bytes_per_s = 0) const {
+  /// connection of this class if that is slower.
+  [[nodiscard]] double volume(int from_node, double gap_s, const LinkClass* link = nullptr) const {
     const double port = cluster_.entry(from_node).port_bytes_per_s;
-    return gap_s * (connection_bytes_per_s > 0 ? std::min(port, connection_bytes_per_s) : port);
+    return gap_s * (link != nullptr ? link->one_connection(port) : port);
   }
-  /// Adds what the messages of a connection share.
-  ResourceId add_connection(double bytes_per_s) { return network_.add_resource(bytes_per_s); }
+  /// Adds what else messages share: a connection, or a rank's core.
+  ResourceId add_limit(double bytes_per_s) { return network_.add_resource(bytes_per_s); }
   /// A message that counts as `volume` bytes starts.
   void start(MessageId message, double volume, const Route& route, double now);
   /// The message's packets, `bytes` in all, come to the ports' queues. Its connection was idle for `idle_s` before.

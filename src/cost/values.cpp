@@ -3,6 +3,7 @@
 #include "cost/values.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "antiphon/cost.hpp"
 
@@ -23,10 +24,15 @@ std::string_view name(Role role) {
 
 namespace {
 
+/// A port that is full but for this share of it is full.
+constexpr double nearly = 0.95;
+
 /// One message may begin while another ends, so the search looks one step beyond what was seen to pay.
-std::vector<std::int64_t> numbers_at_once(const Concurrency* measured) {
-  if (measured == nullptr) return {1, 2, 4};
-  std::vector<std::int64_t> values{measured->index};
+std::vector<std::int64_t> numbers_at_once(const PredictedCall& call, const Cluster& cluster) {
+  const Concurrency* const measured = measured_concurrency(call, cluster);
+  const std::int64_t lanes = lanes_of(cluster);
+  if (measured == nullptr) return {1, 2, 4, lanes};
+  std::vector<std::int64_t> values{measured->index, lanes};
   for (std::int64_t value = 1; value <= 2 * measured->index; value *= 2) values.push_back(value);
   return values;
 }
@@ -47,8 +53,8 @@ std::vector<std::int64_t> values_for(const Parameter& p, const PredictedCall& ca
   const std::int64_t usual = p.default_value;
   switch (p.role) {
     case Role::piece: return piece_sizes(call.bytes);
-    case Role::ahead: return {1, 2, 4, 8};
-    case Role::at_once: return numbers_at_once(measured_concurrency(call, cluster));
+    case Role::ahead: return {1, 2, 4, 8, lanes_of(cluster), ahead_on_lanes * lanes_of(cluster)};
+    case Role::at_once: return numbers_at_once(call, cluster);
     case Role::fanout: return {0, 1, 2, 3, 4, 8, 16, cluster.ranks()};
     case Role::mode: return all_values(p);
     // No message, one block, all blocks together.
@@ -71,6 +77,13 @@ std::vector<std::int64_t> values_to_try(const Parameter& parameter, const Predic
   return values;
 }
 
+int lanes_of(const Cluster& cluster) {
+  const double port = cluster.profile().port_bytes_per_s();
+  const double one = cluster.link(0, cluster.ranks() - 1).one_connection(port);
+  const double of_node = static_cast<double>(cluster.ranks()) / cluster.nodes();
+  return std::max(1, static_cast<int>(std::ceil(nearly * port / one / of_node)));
+}
+
 bool within_credit(const Algorithm& algorithm, const Parameters& parameters, const PredictedCall& call,
                    const Cluster& cluster) {
   const std::int64_t credit = cluster.profile().contention.credit_bytes;
@@ -86,6 +99,10 @@ bool within_credit(const Algorithm& algorithm, const Parameters& parameters, con
     const bool unasked = p.role == Role::border && value != p.default_value && value >= call.bytes;
     if (unasked && call.bytes * (cluster.ranks() - 1) > credit) return false;
   }
+  if (algorithm.from_all) together *= std::max(cluster.ranks() - 1, 1);
+  // Connections that together are no faster than the port leave nothing waiting in it.
+  const int lanes = lanes_of(cluster);
+  if (lanes > 1 && together <= lanes) return true;
   return piece <= least_piece_bytes || piece * together <= credit;
 }
 

@@ -10,6 +10,12 @@ namespace antiphon {
 /// Pieces shorter than this are mostly headers.
 inline constexpr std::int64_t least_piece_bytes = 1024;
 
+/// Where rounds are on several connections at once, so many of them keep each busy.
+inline constexpr int ahead_on_lanes = 4;
+
+/// Returns how many connections of each of its ranks fill a node's port: 1 where one does.
+int lanes_of(const Cluster& cluster);
+
 /// Returns the concurrency that was measured, or nullptr where it says nothing of this call: `probe` judges messages of
 /// 16 KiB and more, since the latencies of short ones overlap anyway.
 inline const Concurrency* measured_concurrency(const PredictedCall& call, const Cluster& cluster) {

@@ -64,9 +64,17 @@ Profile Profile::sharing_memory() const {
     link.saturated = {};
     link.told_next_turn = false;
     link.eager_bytes = INT64_MAX;
-    link.connection_bytes_per_s = 0;
+    link.connection_bytes_per_s = link.connection_way_bytes_per_s = 0;
   }
   return sharing;
+}
+
+double LinkClass::one_connection(double port_bytes_per_s) const {
+  double least = port_bytes_per_s;
+  for (const double limit : {connection_bytes_per_s, connection_way_bytes_per_s}) {
+    if (limit > 0) least = std::min(least, limit);
+  }
+  return least;
 }
 
 double Profile::port_bytes_per_s() const {
@@ -110,6 +118,11 @@ void Profile::refine_guess(const HostFacts& facts) {
   const double payload =
       static_cast<double>(facts.link_burst_bytes) * ethernet::payload_bytes / ethernet::full_frame_bytes;
   for (NodeEntry& node : topology.nodes) node.burst_bytes = payload;
+  if (facts.connection_bits_per_s <= 0) return;
+  const double rate = static_cast<double>(facts.connection_bits_per_s) / 8 * ethernet::payload_share;
+  LinkClass& link = link_classes.back();
+  link.connection_way_bytes_per_s = rate;
+  link.gap = Curve::line(link.gap.at(0), rate);
 }
 
 }  // namespace antiphon

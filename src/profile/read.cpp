@@ -61,7 +61,8 @@ LinkClass::SharedMemory read_shared_memory(const JsonNode& node) {
 
 LinkClass read_link_class(const JsonNode& node) {
   node.allow_only({"name", "scope", "latency_s", "os_s", "or_s", "g_s", "crowded_s", "saturated_s", "told_next_turn",
-                   "eager_bytes", "send_buffer_bytes", "connection_bytes_per_s", "shared_memory", "details"});
+                   "eager_bytes", "send_buffer_bytes", "connection_bytes_per_s", "connection_way_bytes_per_s",
+                   "shared_memory", "details"});
   LinkClass link;
   link.name = node.at("name").text();
   const JsonNode scope = node.at("scope");
@@ -79,6 +80,7 @@ LinkClass read_link_class(const JsonNode& node) {
   link.eager_bytes = node.integer_or("eager_bytes", INT64_MAX, 0, INT64_MAX);
   link.send_buffer_bytes = node.integer_or("send_buffer_bytes", link.send_buffer_bytes, 0, INT64_MAX);
   link.connection_bytes_per_s = number_or(node, "connection_bytes_per_s", 0, 0, max_rate);
+  link.connection_way_bytes_per_s = number_or(node, "connection_way_bytes_per_s", 0, 0, max_rate);
   if (const auto shared = node.find("shared_memory")) link.shared_memory = read_shared_memory(*shared);
   return link;
 }
@@ -219,7 +221,7 @@ std::vector<Processors::Turn> read_turns(const JsonNode& node) {
 
 Processors read_processors(const JsonNode& node) {
   node.allow_only({"cores_per_node", "sockets_per_node", "nodes_sharing", "turn_s", "turns_s", "copy_bytes_per_s",
-                   "reduce_bytes_per_s", "details"});
+                   "reduce_bytes_per_s", "rank_bytes_per_s", "details"});
   Processors processors;
   processors.cores_per_node = static_cast<int>(node.integer_or("cores_per_node", 0, 0, 1 << 16));
   processors.sockets_per_node = static_cast<int>(node.integer_or("sockets_per_node", 0, 0, 1 << 16));
@@ -228,6 +230,7 @@ Processors read_processors(const JsonNode& node) {
   if (const auto turns = node.find("turns_s")) processors.turns = read_turns(*turns);
   processors.copy_bytes_per_s = number_or(node, "copy_bytes_per_s", processors.copy_bytes_per_s, 1, max_rate);
   processors.reduce_bytes_per_s = number_or(node, "reduce_bytes_per_s", processors.reduce_bytes_per_s, 1, max_rate);
+  processors.rank_bytes_per_s = number_or(node, "rank_bytes_per_s", 0, 0, max_rate);
   return processors;
 }
 

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "antiphon/error.hpp"
+#include "cost/values.hpp"
 
 namespace antiphon {
 
@@ -75,7 +76,10 @@ FirstLook look_at(const PredictedCall& call, const Choice& choice, const Cluster
     for (const Op& op : schedule.ops()) {
       if (op.kind != OpKind::send && op.kind != OpKind::recv) continue;
       const LinkClass& link = cluster.link(rank, op.peer);
-      busy_s[op.kind == OpKind::send ? 0 : 1] += link.gap.at(op.bytes()) - link.gap.at(0);
+      const double gap_s = link.gap.at(op.bytes()) - link.gap.at(0);
+      // Several connections may share the port at once.
+      const double port = cluster.entry(cluster.node(rank)).port_bytes_per_s;
+      busy_s[op.kind == OpKind::send ? 0 : 1] += gap_s * link.one_connection(port) / port;
       look.pieces += op.pieces();
     }
     look.least_s = std::max({look.least_s, busy_s[0], busy_s[1]});
@@ -86,10 +90,29 @@ FirstLook look_at(const PredictedCall& call, const Choice& choice, const Cluster
   return look;
 }
 
-/// Lists the parameters with which an algorithm is a contender: the defaults, and of one that nests others, each of
-/// those that it may use among nodes.
-std::vector<Parameters> ways_of(const Algorithm& algorithm) {
+/// Adds, where one connection does not fill a port, the parameters with which as many are used as do.
+void add_lanes(std::vector<Parameters>& ways, const Algorithm& algorithm, int lanes) {
+  if (lanes <= 1) return;
+  const auto has = [&](Role role) {
+    return std::any_of(algorithm.parameters.begin(), algorithm.parameters.end(),
+                       [&](const Parameter& p) { return p.role == role; });
+  };
+  const Role role = has(Role::at_once) ? Role::at_once : Role::ahead;
+  for (const int count : {lanes, ahead_on_lanes * lanes}) {
+    Parameters way = ways.front();
+    for (std::size_t i = 0; i < algorithm.parameters.size(); ++i) {
+      const Parameter& p = algorithm.parameters[i];
+      if (p.role == role) way[i].value = std::clamp<std::int64_t>(count, p.min, p.max);
+    }
+    ways.push_back(way);
+  }
+}
+
+/// Lists the parameters with which an algorithm is a contender: the defaults, those that fill a port, and of one that
+/// nests others, each of those that it may use among nodes.
+std::vector<Parameters> ways_of(const Algorithm& algorithm, int lanes) {
   std::vector<Parameters> ways{resolve_parameters(algorithm, {})};
+  add_lanes(ways, algorithm, lanes);
   if (!algorithm.levels) return ways;
   const Parameter& outer = algorithm.parameters.front();
   for (std::int64_t value = outer.min; value <= outer.max; ++value) {
@@ -123,10 +146,11 @@ class BestOfOurs {
       Choice choice;
     };
     std::vector<Candidate> candidates;
+    const int lanes = lanes_of(cluster_);
     for (const Algorithm* a : algorithms_for(call_.collective)) {
-      if (a == favourite_.algorithm || a->multicasts) continue;
+      if ((a == favourite_.algorithm && lanes == 1) || a->multicasts) continue;
       if (a->levels && cluster_.profile().first_guess && call_.bytes < least_guessed_nested_bytes) continue;
-      for (const Parameters& parameters : ways_of(*a)) {
+      for (const Parameters& parameters : ways_of(*a, lanes)) {
         if (!within_credit(*a, parameters, call_, cluster_)) continue;
         if (!supports(*a, problem_of(call_, 0, cluster_.ranks(), *a, parameters))) continue;
         const Choice choice{a, parameters, {}};

@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+import os
 import re
 from collections.abc import Callable
 from types import ModuleType
 
 import pytest
 
-from antiphon.lab import ClusterSpec, Lab, Loss
+from antiphon.lab import ClusterSpec, Lab, Loss, pacing
+from antiphon.lab.spec import Traffic
 
 
 @pytest.mark.measures
@@ -33,6 +36,28 @@ def test_incast_fills_the_port_and_overruns_its_buffer(
         assert rate.undisturbed > 0.85 * lab.limit_bits_per_s
         assert rate.mean < 1.01 * lab.limit_bits_per_s
         assert dropped > 0
+
+
+@pytest.mark.measures
+def test_a_connection_has_a_rate_of_its_own(cluster: Callable[..., ClusterSpec], programs: ModuleType) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can limit the rate of connections")
+    with Lab(cluster(nodes=4, rate="40mbit", connection_rate="10mbit")) as lab:
+        one = programs.throughput_bits_per_s(lab, 1, [2], windows=5, window_s=0.1)
+        three = programs.throughput_bits_per_s(lab, 1, [2, 3, 4], windows=5, window_s=0.1)
+        guardian = lab.record["guardian"][0]
+    assert 0.85 * 10e6 < one.undisturbed < 1.05 * 10e6
+    assert 0.85 * 30e6 < three.undisturbed < 1.05 * 30e6
+    assert not list(pacing.own_group().glob(f"antiphon-lab-{guardian}"))
+
+
+@pytest.mark.measures
+def test_another_job_takes_its_share(cluster: Callable[..., ClusterSpec], programs: ModuleType) -> None:
+    spec = dataclasses.replace(cluster(nodes=3, rate="40mbit"), traffic=(Traffic(3, 1, 30_000_000),))
+    with Lab(spec) as lab:
+        rate = programs.throughput_bits_per_s(lab, 1, [2], windows=10, window_s=0.1)
+    # Two streams share a port: the other one gets less than it would like, this one no more than is left or half.
+    assert 0.2 * 40e6 < rate.mean < 0.7 * 40e6
 
 
 @pytest.mark.measures

@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from antiphon import core
-from antiphon.cluster import bounds, estimate, files, fit, hosts, profile
+from antiphon.cluster import bounds, estimate, files, fit, growth, hosts, of_profile, profile
 from antiphon.cluster.spec import Level, regular_tree
 from antiphon.errors import AntiphonError
+from antiphon.report import cluster_page
 
 TAURUS = Path(__file__).resolve().parents[1] / "data/taurus"
 
@@ -136,3 +138,40 @@ def test_the_table_has_the_values_of_the_fit():
     typical = hosts.table()["tcp-10gbe"].host()
     for name in ("latency_us", "send_us", "receive_us", "core_mb_per_s", "connection_mb_per_s"):
         assert getattr(typical, name) == pytest.approx(getattr(own, name), rel=0.1), name
+
+
+def test_a_part_of_a_cluster_has_its_shape():
+    whole = files.load("25gbe-1024x32-3levels-2to1")
+    part = whole.thinned(8)
+    assert (part.nodes, part.levels()) == (8, 3)
+    assert sorted(switch.nodes for switch in part.switches if switch.nodes) == [1] * 8
+    # Of each level: what its nodes can send, over what its uplink carries.
+    for switch, below in zip(part.switches, part.nodes_below(), strict=True):
+        if switch.parent >= 0:
+            share = len(below) * part.rate_bits_per_s / switch.uplink_bits_per_s
+            assert share == pytest.approx(1 if switch.nodes else 2)
+    assert whole.thinned(whole.nodes) == whole
+
+
+def test_a_measured_machine_is_a_cluster_for_simulators():
+    spec = files.load("two-racks-16x4")
+    back = of_profile.spec_of(profile.document(spec), "again")
+    assert (back.nodes, back.ranks_per_node, back.levels()) == (spec.nodes, spec.ranks_per_node, spec.levels())
+    assert back.rate_bits_per_s == pytest.approx(spec.rate_bits_per_s, abs=1)
+    assert [s.uplink_bits_per_s for s in back.switches] == [s.uplink_bits_per_s for s in spec.switches]
+    host, was = back.hosts.host(), spec.hosts.host()
+    for name in ("latency_us", "send_us", "core_mb_per_s", "connection_mb_per_s", "memory_us"):
+        assert getattr(host, name) == pytest.approx(getattr(was, name), rel=0.02)
+
+
+def test_growth_has_both_ways_and_the_simulator_s_points(tmp_path):
+    path = tmp_path / "small.toml"
+    path.write_text('rate = "25gbit"\nnodes = 8\nranks_per_node = 4\n[[level]]\nnodes = 4\noversubscription = 2\n')
+    smpirun = shutil.which("smpirun")
+    parts = growth.parts_of(files.load(str(path)), 32)
+    points = list(growth.growth(parts, "openmpi-5.0", "bcast", 65536, smpirun and Path(smpirun)))
+    assert [point.estimate.ranks for point in points] == [8, 32]
+    assert all(point.estimate.flat and point.estimate.nested for point in points)
+    assert all((point.simulated_flat_s is not None) == bool(smpirun) for point in points)
+    chart = cluster_page.over_ranks(points)
+    assert [series.name for series in chart.series][:3] == ["library", "Antiphon, flat", "Antiphon, nested"]

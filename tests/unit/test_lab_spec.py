@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from antiphon.errors import AntiphonError
 from antiphon.lab import ClusterSpec, Loss, cluster_names, load_cluster
 from antiphon.lab.clusters import spec_from_dict
+from antiphon.lab.spec import Traffic
 from antiphon.units import format_rate, format_size, parse_rate, parse_size
 
 
@@ -53,7 +55,8 @@ def test_payload_limit_of_fast_ethernet() -> None:
 
 @pytest.mark.parametrize("name", cluster_names())
 def test_a_spec_survives_its_written_form(name: str) -> None:
-    spec = load_cluster(name).with_options(loss=Loss(2.5, "udp", (1, 2)))
+    spec = load_cluster(name).with_options(loss=Loss(2.5, "udp", (1, 2)), connection_rate="2mbit")
+    spec = dataclasses.replace(spec, traffic=(Traffic(1, 2), Traffic(2, 1, 3_000_000)))
     assert spec_from_dict(spec.to_dict(), "test") == spec
 
 
@@ -112,6 +115,10 @@ def test_nodes_of_a_cluster_with_two_switches_are_ambiguous() -> None:
         ("[[switch]]\nnodes = 2\n[[uplink]]\nbetween = ['a', 'a']", "closes a loop"),
         ("nodes = 2\n[loss]\nprotocol = 'udp'", "field 'loss.percent' is missing"),
         ("nodes = 2\n[loss]\npercent = 'much'", "field 'loss.percent' must be a number"),
+        ("nodes = 2\nconnection_rate = '20gbit'", "at most 16gbit"),
+        ("nodes = 2\n[[traffic]]\nfrom = 1", r"'traffic\[0\].to' is missing"),
+        ("nodes = 2\n[[traffic]]\nfrom = 1\nto = 3", "traffic of node 3"),
+        ("nodes = 2\n[[traffic]]\nfrom = 1\nto = 1", "to itself"),
         ("nodes = ", "is not valid TOML"),
     ],
 )

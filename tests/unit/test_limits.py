@@ -13,6 +13,7 @@ from antiphon.bench import tables
 from antiphon.bench.collectives import CollectiveMeasurement, CollectiveResults
 from antiphon.bench.testbed import lab_network
 from antiphon.lab import load_cluster
+from antiphon.model import bounds
 from antiphon.model.limits import (
     PAYLOAD_SHARE,
     Network,
@@ -171,3 +172,26 @@ def test_times_below_the_limit_are_marked_and_explained(capsys: pytest.CaptureFi
     assert "burst" in page.sections[0].intro
     assert below_note([(0.003, 0.002), (None, 0.1), (0.1, None)]) is None
     assert ratio_text(None, 1.0) == ratio_text(1.0, None) == "–"
+
+
+def test_the_least_of_wire_and_host_binds() -> None:
+    document = {
+        "link_classes": [{"scope": "switch", "connection_way_bytes_per_s": 2e6}],
+        "topology": {
+            "switches": [{"name": "a"}, {"name": "b", "parent": "a", "uplink_bytes_per_s": 4e6}],
+            "nodes": [{"switch": "a", "port_bytes_per_s": 10e6, "count": 2}, {"switch": "b", "port_bytes_per_s": 10e6}],
+        },
+        "processors": {"rank_bytes_per_s": 16e6},
+    }
+    on_one = {**document, "topology": {**document["topology"], "switches": [{"name": "a"}, {"name": "b"}]}}
+
+    def bound(of: dict, collective: str, ranks: int, per_node: int = 1) -> bounds.Bound | None:
+        return bounds.bound_of(collective, 10**6, *bounds.of_profile(of, ranks, per_node))
+
+    assert bound(document, "bcast", 3) == bounds.Bound(0.25, "uplink")
+    # Two ranks have one connection, three have two for each of them.
+    assert bound(on_one, "bcast", 2) == bounds.Bound(0.5, "connections")
+    assert bound(on_one, "alltoall", 12) == bounds.Bound(22 / 16, "host")
+    one_core = {**on_one, "processors": {}}
+    assert bound(one_core, "alltoall", 12) == bounds.Bound(1.1, "wire")
+    assert bound(one_core, "barrier", 3) is None

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from antiphon.probe import clusters, contention, curves, document, multicast, plan, survey
+from antiphon.probe import clusters, contention, curves, document, host, multicast, plan, survey
 
 L_S, OS_S, OR_S, RATE = 20e-6, 4e-6, 6e-6, 1.19e7
 
@@ -365,3 +365,29 @@ def test_shared_memory_takes_the_faster_way() -> None:
     expected = [1e-9, 1024 / 5e9, 16384 / 5e9, begins_s + 65536 / 20e9]
     assert [seconds for _, seconds in found["g_s"]] == pytest.approx(expected, rel=1e-3)
     assert document.shared_memory([shared_event(0, False, 0.0) | {"round_ns": []}]) == {}
+
+
+def flows(label: str, rates: list[float]) -> dict:
+    """Makes the event of streams at once, repeated three times alike."""
+    return {"event": "flows", "label": label, "bytes_per_s": [rates] * 3, "together": [sum(rates)] * 3}
+
+
+def test_what_binds_before_the_wire() -> None:
+    wire = [flows("both", [99.0] * 2), flows("ring", [98.0] * 3), flows("out", [33.0] * 3)]
+    assert host.rates(wire, 100.0, False) == host.HostRates(port=100.0)
+    paced = [flows("both", [25.0] * 2), flows("ring", [25.0] * 3), flows("out", [20.0] * 5)]
+    assert host.rates(paced, 25.0, False) == host.HostRates(port=100.0, connection_way=25.0)
+    # As on a host of 10 Gb/s: two that exchange share a connection, and a ring is slower than one way.
+    taurus = [flows("both", [58.0] * 2), flows("ring", [82.0] * 3), flows("out", [24.0] * 5)]
+    assert host.rates(taurus, 116.0, False) == host.HostRates(port=120.0, connection=116.0, rank=164.0)
+    # Cores that nodes share say nothing of a host of its own.
+    assert host.rates(taurus, 116.0, True) == host.HostRates(port=120.0)
+    assert host.rates([], 100.0, False) == host.HostRates()
+
+
+def test_flows_of_hosts_use_the_ranks_there_are() -> None:
+    assert host.patterns([[0]], [0]) == {}
+    assert set(host.patterns([[0], [1]], [0, 1])) == {"both"}
+    found = host.patterns([[0, 1], [2, 3], [4, 5]], [0, 2, 4])
+    assert found["ring"] == [(0, 2), (2, 4), (4, 0)]
+    assert found["ranks"] == [(0, 2), (1, 3)]

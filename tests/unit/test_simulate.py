@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections import Counter
 from xml.etree import ElementTree
@@ -12,7 +13,7 @@ import pytest
 from antiphon import core
 from antiphon.cluster import files
 from antiphon.errors import AntiphonError
-from antiphon.simulate import platform, smpi, trace
+from antiphon.simulate import ns3, platform, smpi, trace
 
 needs_simgrid = pytest.mark.skipif(shutil.which("smpirun") is None, reason="SimGrid's smpirun is not installed")
 
@@ -101,3 +102,17 @@ def test_smpi_agrees_with_the_model_where_the_wire_alone_counts(tmp_path):
 def test_a_simulation_that_takes_too_long_is_ended(tmp_path):
     with pytest.raises(AntiphonError, match="longer than"):
         smpi.run(smpi.find(), plan_of("alltoall", "rotated", 12, 1 << 20), files.load("10gbe-12"), 1, 0.01)
+
+
+def test_ns3_is_for_one_rank_a_node(tmp_path):
+    spec = files.load("25gbe-64x32")
+    with pytest.raises(AntiphonError, match="one rank a node"):
+        ns3.run(tmp_path / "none", plan_of("bcast", "chain", 4, 1000), spec, 2, 1)
+
+
+@pytest.mark.skipif("ANTIPHON_SLOW" not in os.environ, reason="compiles a program: set ANTIPHON_SLOW")
+def test_ns3_sends_every_packet_over_the_wire():
+    spec = files.load("ethernet-16")
+    plan = plan_of("bcast", "flat", 2, 1 << 20)
+    wire_s = (1 << 20) / spec.port_bytes_per_s
+    assert ns3.run(ns3.find(), plan, spec, 1, 60).seconds == pytest.approx(wire_s, rel=0.02)

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "antiphon/select.hpp"
 #include "cost_clusters.hpp"
 
 using namespace antiphon;
@@ -68,4 +69,58 @@ TEST_CASE("the two directions of a connection share its rate") {
     star[static_cast<std::size_t>(r)].recv(0, place(m));
   }
   CHECK(seconds(star, Cluster::blocked(profile, 4, 1)) == doctest::Approx(20e-6 + 4e-2 + latency));
+}
+
+namespace {
+
+/// Each rank sends `m` bytes to `partners` others.
+std::vector<Schedule> all_send(int ranks, int partners, std::int64_t m) {
+  std::vector<Schedule> s(static_cast<std::size_t>(ranks));
+  for (int r = 0; r < ranks; ++r) {
+    for (int away = 1; away <= partners; ++away) {
+      s[static_cast<std::size_t>(r)].send((r + away) % ranks, bytes(m));
+      s[static_cast<std::size_t>(r)].recv((r + ranks - away) % ranks, place(m));
+    }
+  }
+  return s;
+}
+
+}  // namespace
+
+TEST_CASE("a connection that is slower one way leaves the port to others") {
+  Profile profile = simple_profile(5, rate);
+  profile.link_classes[0].connection_way_bytes_per_s = rate / 4;
+  profile.link_classes[0].gap = Curve::line(20e-6, rate / 4);
+  const std::int64_t m = 1000000;
+  const double one_s = 20e-6 + 4e-2 + 40e-6;
+  const Cluster cluster = Cluster::blocked(profile, 5, 1);
+  // One or four connections take as long. Both directions of one do not hinder each other.
+  CHECK(seconds(all_send(5, 1, m), cluster) == doctest::Approx(one_s).epsilon(0.01));
+  CHECK(seconds(all_send(5, 4, m), cluster) == doctest::Approx(one_s).epsilon(0.01));
+  CHECK(seconds(all_send(2, 1, m), Cluster::blocked(profile, 2, 1)) == doctest::Approx(one_s).epsilon(0.01));
+}
+
+TEST_CASE("all that a rank sends and receives passes its core") {
+  Profile profile = simple_profile(4, rate);
+  profile.processors.rank_bytes_per_s = rate;
+  const std::int64_t m = 1000000;
+  std::vector<Schedule> one_way(2);
+  one_way[0].send(1, bytes(m));
+  one_way[1].recv(0, place(m));
+  CHECK(seconds(one_way, Cluster::blocked(profile, 2, 1)) == doctest::Approx(1e-2 + 60e-6).epsilon(0.01));
+  // A ring needs twice the time, since each rank does both.
+  CHECK(seconds(all_send(4, 1, m), Cluster::blocked(profile, 4, 1)) == doctest::Approx(2e-2 + 80e-6).epsilon(0.01));
+}
+
+TEST_CASE("one rank stands for all where hosts bind, too") {
+  Profile profile = simple_profile(16, rate);
+  profile.processors.rank_bytes_per_s = rate;
+  profile.link_classes[0].connection_way_bytes_per_s = rate / 2;
+  profile.link_classes[0].gap = Curve::line(20e-6, rate / 2);
+  for (const char* const algorithm : {"ring", "windowed"}) {
+    const auto [all, standing] =
+        whole_and_standing_for({Collective::allgather, 65536, 0, 1, true, {}},
+                               parse_choice(Collective::allgather, algorithm), Cluster::blocked(profile, 16, 1));
+    CHECK(standing == doctest::Approx(all).epsilon(0.02));
+  }
 }

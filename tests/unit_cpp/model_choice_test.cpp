@@ -198,3 +198,24 @@ TEST_CASE("library algorithms: a prediction of every collective") {
     }
   }
 }
+
+TEST_CASE("model choice: several connections fill a port that one does not") {
+  constexpr double port = 11.95e6;
+  for (const auto& [collective, wire_bytes] :
+       {std::pair{Collective::bcast, 1 << 20}, {Collective::allgather, 15 << 18}, {Collective::alltoall, 15 << 18}}) {
+    const std::int64_t bytes = collective == Collective::bcast ? 1 << 20 : 1 << 18;
+    Asked a = ask_of(collective, bytes, 16, 1, 100e6);
+    Profile profile = a.cluster.profile();
+    profile.first_guess = false;
+    profile.contention.credit_bytes = 140000;
+    LinkClass& link = profile.link_classes.back();
+    link.connection_way_bytes_per_s = port / 4;
+    link.gap = Curve::line(20e-6, port / 4);
+    a.cluster = Cluster::blocked(profile, 16, 1);
+    const auto answer = answer_to(a);
+    REQUIRE(answer);
+    INFO(name(collective), " by ", answer->own.to_string());
+    CHECK(answer->own_s < 1.15 * wire_bytes / port);
+    CHECK(choose_between(a.of_table(), *answer).algorithm != nullptr);
+  }
+}

@@ -37,6 +37,17 @@ class Range:
 
 
 @dataclass(frozen=True)
+class Way:
+    """An algorithm of Antiphon's with typical hosts."""
+
+    choice: str
+    seconds: float
+
+    def to_json(self) -> dict[str, Any]:
+        return {"choice": self.choice, "typical_s": self.seconds}
+
+
+@dataclass(frozen=True)
 class Estimate:
     """One collective of one size."""
 
@@ -53,6 +64,9 @@ class Estimate:
     #: None: the library's way, which is not known.
     antiphon: Range | None
     bound: bounds.Bound | None
+    #: The best of Antiphon's algorithms that serve ranks one by one, and of those that serve a node's together.
+    flat: Way | None = None
+    nested: Way | None = None
 
     @property
     def gain(self) -> Range | None:
@@ -73,6 +87,8 @@ class Estimate:
             "used_without_tuning": self.at_once,
             "choice": self.choice,
             "antiphon": self.antiphon.to_json() if self.antiphon else None,
+            "flat": self.flat.to_json() if self.flat else None,
+            "nested": self.nested.to_json() if self.nested else None,
             "gain": {"typical": gain.typical_s, "low": gain.low_s, "high": gain.high_s} if gain else None,
             "limit_s": self.bound.seconds if self.bound else None,
             "limit_binds": self.bound.binds if self.bound else None,
@@ -101,7 +117,9 @@ class Estimator:
         seconds = [one.seconds for one in own if one.seconds is not None]
         library = self._bounded(collective, size, seconds) if len(seconds) == len(VARIANTS) else None
         at_once = self.at_once(collective, size)
-        choice = self._best(collective, size, at_once, library)
+        ways = self._ways(collective, size, at_once)
+        best = min(ways, key=_seconds_of, default=None)
+        choice = best.choice if best and not (library and library.typical_s <= best.seconds) else "library"
         antiphon = library if choice == "library" else self._predicted(collective, size, choice)
         return Estimate(
             collective,
@@ -113,17 +131,21 @@ class Estimator:
             choice,
             antiphon,
             bounds.bound_of(collective, size, self.spec, self.ranks),
+            *(
+                min((way for way in ways if (_algorithm_of(way) == "nested") is nests), key=_seconds_of, default=None)
+                for nests in (False, True)
+            ),
         )
 
-    def _best(self, collective: str, size: int, at_once: str, library: Range | None) -> str:
+    def _ways(self, collective: str, size: int, at_once: str) -> list[Way]:
+        """Returns all of Antiphon's algorithms with usual parameters, and what a run uses without tuning."""
         machine = self.machine()
         found = list(model.predict(collective, [size], machine, search=False).sizes[size])
         if at_once != "library":
             found += model.predict(collective, [size], machine, choices=[at_once]).sizes[size]
-        best = min(found, key=lambda prediction: prediction.seconds, default=None)
-        if best is None or (library and library.typical_s <= best.seconds):
-            return "library"
-        return best.choice
+        bound = bounds.bound_of(collective, size, self.spec, self.ranks)
+        least_s = bound.seconds if bound else 0.0
+        return [Way(prediction.choice, max(prediction.seconds, least_s)) for prediction in found]
 
     def at_once(self, collective: str, size: int) -> str:
         """Returns what a run that knows this cluster would use without tuning."""
@@ -153,6 +175,14 @@ class Estimator:
         """Extrapolations may miss what the links between switches must carry: nothing is faster than the bound."""
         found = [bounds.bound_of(collective, size, self.spec, self.ranks, variant) for variant in VARIANTS]
         return Range(*(max(s, b.seconds if b else 0) for s, b in zip(seconds, found, strict=True)))
+
+
+def _algorithm_of(way: Way) -> str:
+    return way.choice.partition(":")[0]
+
+
+def _seconds_of(way: Way) -> float:
+    return way.seconds
 
 
 def estimates(estimator: Estimator, collectives: Sequence[str], sizes: Sequence[int]) -> Iterator[Estimate]:

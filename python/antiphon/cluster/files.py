@@ -26,6 +26,7 @@ _FIELDS: Mapping[str, type | tuple[type, ...]] = {
     "name": str, "description": str, "nodes": int, "ranks_per_node": int, "cores_per_node": int, "rate": str,
     "port_buffer": str, "burst": str, "hosts": str, "host": dict, "level": list, "switch": list, "uplink": list,
     "node_buffer": str, "offloads": bool, "loss": dict, "hide_rate": bool,
+    "connection_rate": str, "traffic": list,
 }  # fmt: skip
 _LEVEL_FIELDS = {"nodes": int, "oversubscription": (int, float)}
 _SWITCH_FIELDS = {"name": str, "nodes": int}

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -93,6 +94,27 @@ class ClusterSpec:
                 hint="name another cluster, or more --ranks-per-node",
             )
         return spec
+
+    def thinned(self, nodes: int) -> ClusterSpec:
+        """Returns a cluster of the same shape with so many of its nodes, at even distances, and as much of the links
+        between switches as is theirs.
+        """
+        switch_of = [index for index, switch in enumerate(self.switches) for _ in range(switch.nodes)]
+        kept = Counter(switch_of[i * self.nodes // nodes] for i in range(nodes))
+        before, after = [len(below) for below in self.nodes_below()], [0] * len(self.switches)
+        for index in range(len(self.switches) - 1, -1, -1):
+            after[index] += kept[index]
+            if self.switches[index].parent >= 0:
+                after[self.switches[index].parent] += after[index]
+        left = [index for index in range(len(self.switches)) if after[index]]
+        place = {index: number for number, index in enumerate(left)} | {-1: -1}
+        switches = []
+        for index in left:
+            switch = self.switches[index]
+            rate = round(switch.uplink_bits_per_s * after[index] / before[index])
+            parent = place[switch.parent]
+            switches.append(dataclasses.replace(switch, parent=parent, nodes=kept[index], uplink_bits_per_s=rate))
+        return dataclasses.replace(self, switches=tuple(switches))
 
     def summary(self) -> str:
         """Returns one line for people."""

@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from antiphon import core, model, output
 from antiphon.cluster import files as clusters
+from antiphon.cluster import growth
 from antiphon.cluster.estimate import USUAL_BYTES, Estimate, Estimator, Range
 from antiphon.cluster.spec import ClusterSpec
 from antiphon.errors import AntiphonError
@@ -55,7 +58,9 @@ def run(args: argparse.Namespace) -> int:
         curves = list(_with_progress(estimator, page.shown(names), page.SIZES))
         for other in smaller:
             curves += _with_progress(other, page.shown(names), page.SIZES)
-        files.write(args.html, html.render(page.page(spec, estimator.library, found, curves)))
+        parts = growth.parts_of(spec, args.ranks)
+        grown = {name: _growth(parts, estimator.library, name, sizes) for name in page.shown(names)}
+        files.write(args.html, html.render(page.page(spec, estimator.library, found, curves, grown)))
     if args.json:
         output.print_json({"cluster": spec.to_json(), "library": estimator.library, "ranks": args.ranks,
                            "estimates": [one.to_json() for one in found]})  # fmt: skip
@@ -64,6 +69,19 @@ def run(args: argparse.Namespace) -> int:
     if args.html:
         output.stderr().print(f"wrote {args.html}", soft_wrap=True)
     return 0
+
+
+def _growth(parts: Sequence[ClusterSpec], library: str, collective: str, sizes: Sequence[int]) -> list[growth.Point]:
+    """Returns the middle one of the sizes over parts of the cluster, with SimGrid's points where it is installed."""
+    from rich.progress import track
+
+    console = output.stderr()
+    size = sorted(sizes)[len(sizes) // 2]
+    smpirun = shutil.which("smpirun")
+    points = growth.growth(parts, library, collective, size, Path(smpirun) if smpirun else None)
+    text = f"growing {collective}"
+    hidden = not console.is_terminal
+    return list(track(points, text, total=len(parts), console=console, transient=True, disable=hidden))
 
 
 def show_estimate(one: Estimate) -> None:

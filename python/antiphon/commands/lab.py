@@ -37,7 +37,7 @@ from antiphon.plan import using
 DEFAULT_NAME = "lab"
 _CLUSTER_OPTIONS = (
     "cluster", "nodes", "switches", "rate", "buffer", "burst", "offloads", "uplink_rate", "uplink_buffer",
-    "ranks_per_node", "loss", "loss_protocol", "loss_nodes", "hide_rate",
+    "ranks_per_node", "loss", "loss_protocol", "loss_nodes", "hide_rate", "connection_rate",
 )  # fmt: skip
 
 
@@ -119,6 +119,11 @@ def _add_cluster_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         default=None,
         help="do not tell the ranks the links' rate: they measure it, as where the system does not know it",
+    )
+    add(
+        "--connection-rate",
+        metavar="RATE",
+        help="what each TCP connection carries one way (default: as much as the links; needs root)",
     )
     add("--buffer", metavar="SIZE", help="output buffer of a switch's port: 128kb")
     add("--burst", metavar="SIZE", help="bytes that a link may send at once: 8kb")
@@ -281,6 +286,7 @@ def _spec(args: argparse.Namespace) -> ClusterSpec:
         nodes=args.nodes, switches=args.switches, rate=args.rate, port_buffer=args.buffer, burst=args.burst,
         offloads=args.offloads, uplink_rate=args.uplink_rate, uplink_buffer=args.uplink_buffer,
         ranks_per_node=args.ranks_per_node, loss=loss, hide_rate=args.hide_rate,
+        connection_rate=args.connection_rate,
     )  # fmt: skip
 
 

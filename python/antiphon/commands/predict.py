@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,10 +27,11 @@ from antiphon.errors import AntiphonError
 from antiphon.explain.answer import Answer, answer
 from antiphon.explain.explanation import ExplainedCall
 from antiphon.explain.options import ASSUMED_RATE, library_of, rate_of
-from antiphon.model import limits
+from antiphon.model import bounds, limits
 from antiphon.output import files
 from antiphon.output.facts import print_fact, width_of
 from antiphon.output.tables import bytes_text, new_table, print_wide, ratio_text, time_text
+from antiphon.report import cluster_page
 from antiphon.units import parse_size
 
 
@@ -88,7 +90,9 @@ def run(args: argparse.Namespace) -> int:
     forms = model.closed_forms(args.collective, [size], machine)
     estimate = _predict_cluster.estimate(args, size) if args.cluster else None
     if args.json:
-        more = {"estimate": estimate.to_json()} if estimate else {}
+        more: dict[str, Any] = {"estimate": estimate.to_json()} if estimate else {}
+        bound = _bound(args, machine, size)
+        more |= {"limit_s": bound.seconds, "limit_binds": bound.binds} if bound else {}
         output.print_json(found.to_json() | _json(one, sweep, crossings) | {"closed_forms": forms} | more)
     else:
         if estimate:
@@ -214,15 +218,26 @@ def _json(one: model.Sweep, sweep: model.Sweep | None, crossings: list[tuple[int
     }
 
 
-def _show(args: argparse.Namespace, machine: model.ModelledMachine, size: int, found: Answer, one: model.Sweep) -> None:
-    network = None
+def _bound(args: argparse.Namespace, machine: model.ModelledMachine, size: int) -> bounds.Bound | None:
+    """Returns the least of wire and hosts, and what binds; of a guessed machine only the wire is known."""
     if machine.profile is None:
         rate = machine.link_bits_per_s * limits.PAYLOAD_SHARE
-        network = limits.Network.blocks(args.ranks, machine.ranks_per_node, rate)
+        network, hosts = limits.Network.blocks(args.ranks, machine.ranks_per_node, rate), bounds.HostLimits()
+    else:
+        network, hosts = bounds.of_profile(json.loads(machine.profile), args.ranks, machine.ranks_per_node)
+    return bounds.bound_of(args.collective, size, network, hosts, args.root)
+
+
+def _show(args: argparse.Namespace, machine: model.ModelledMachine, size: int, found: Answer, one: model.Sweep) -> None:
+    if machine.profile is None:
         output.stdout().print(f"{one.machine}: a first guess; `antiphon probe` measures this machine", soft_wrap=True)
-    limit = limits.limit_s(args.collective, size, network, args.root) if network else None
+    bound = _bound(args, machine, size)
+    limit = bound.seconds if bound else None
     what = "" if args.collective == "barrier" else f" of {bytes_text(size)}"
     _show_answer(found)
+    if bound and not args.cluster:
+        text = f"{time_text(bound.seconds)}: {cluster_page.BINDS[bound.binds]}"
+        print_fact(output.stdout(), "limit", text, width_of(output.stdout()))
     table = new_table(f"{args.collective}{what}, {args.ranks} ranks, {machine.ranks_per_node} a node; {one.machine}")
     table.add_column("algorithm", overflow="fold")
     headings = ["predicted", "× best", *(["× limit"] if limit else []), "closed form"]

@@ -194,6 +194,7 @@ def summary_lines(document: dict[str, Any]) -> list[str]:
     uplinks = [f"{s['uplink_bytes_per_s'] / 1e6:.4g} MB/s" for s in switches if "parent" in s]
     lines.append(f"switches: {len(switches)}{profile.sureness(document['topology'])}"
                  + (f"; links between them: {', '.join(uplinks)}" if uplinks else ""))  # fmt: skip
+    lines += host_lines(document)
     contention = document.get("contention", {})
     if "credit_bytes" in contention:
         lines.append(f"credit: {tables.bytes_text(contention['credit_bytes'])} may be under way to one node")
@@ -212,6 +213,22 @@ def summary_lines(document: dict[str, Any]) -> list[str]:
         works = f"{multicast['bytes_per_s'] / 1e6:.4g} MB/s" if multicast["works"] else "does not work"
         lines.append(f"multicast: {works}" + ("" if multicast["works"] else f": {multicast['why_not']}"))
     return lines
+
+
+def host_lines(document: dict[str, Any]) -> list[str]:
+    """Says what binds before the wire; nothing where nothing does."""
+    link = document["link_classes"][-1]
+    limits = [
+        (link.get("connection_way_bytes_per_s"), "one connection carries", "one way"),
+        (link.get("connection_bytes_per_s"), "one connection carries", "both directions together"),
+        (document.get("processors", {}).get("rank_bytes_per_s"), "one rank moves", "both directions together"),
+    ]
+    port = document["topology"]["nodes"][0]["port_bytes_per_s"]
+    return [
+        f"hosts: {what} {rate / 1e6:.4g} MB/s {ways}, a node's port {port / 1e6:.4g} each way"
+        for rate, what, ways in limits
+        if rate
+    ]
 
 
 def _time_at(curve: list[list[float]], size: int) -> str:

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulate a collective or a plan with SimGrid's SMPI on a described cluster, beside the model
+"""Simulate a collective or a plan with SimGrid's SMPI or ns-3, beside the model
 
   antiphon simulate alltoall --cluster 10gbe-12 --bytes 64k
   antiphon simulate bcast --cluster my.toml --ranks 16 --bytes 1m --algorithms chain,binomial
   antiphon simulate --plan plan.json --cluster 10gbe-12
+  antiphon simulate allgather --profile machine.json --ranks 16
+  antiphon simulate alltoall --profile machine.json --ranks 8 --simulator ns3
 
-An independent check of the model: schedules become traces that SMPI replays over SimGrid's model of flows. SimGrid is
-not part of Antiphon: `apt-get install libsimgrid-dev` brings its smpirun.
+An independent check of the model: schedules become traces that SMPI replays over SimGrid's model of flows, or ns-3
+packet by packet, with TCP and ports of finite buffers (one rank a node, up to 64). Neither is part of Antiphon:
+`apt-get install libsimgrid-dev` or `libns3-dev` brings them.
 """
 
 from __future__ import annotations
@@ -19,12 +22,12 @@ from typing import Any
 
 from antiphon import core, model, output
 from antiphon.cluster import files as clusters
-from antiphon.cluster import profile
+from antiphon.cluster import of_profile, profile
 from antiphon.cluster.spec import ClusterSpec
 from antiphon.documents import parse_json
 from antiphon.errors import AntiphonError
 from antiphon.output import tables
-from antiphon.simulate import smpi
+from antiphon.simulate import ns3, smpi
 from antiphon.units import size_option
 
 
@@ -32,12 +35,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options of `antiphon simulate`."""
     add = parser.add_argument
     add("collective", nargs="?", metavar="COLLECTIVE", help="bcast, alltoall, allreduce, …")
-    add("--cluster", required=True, metavar="CLUSTER", help="a cluster's name or TOML file")
+    add("--cluster", metavar="CLUSTER", help="a cluster's name or TOML file")
+    add("--profile", type=Path, metavar="FILE", help="a measured machine, instead of a cluster")
     add("-n", "--ranks", type=int, metavar="P", help="number of ranks (default: all of the cluster)")
     add("--ranks-per-node", type=int, metavar="K", help="consecutive ranks on each node (default: the cluster's)")
     add("--bytes", default="64k", metavar="M", help="bytes of a block, or of the message (default: %(default)s)")
     add("--algorithms", metavar="A;B", help="A[:P=V,…] with semicolons or commas between names (default: all)")
     add("--plan", type=Path, metavar="FILE", help="a plan of schedules, instead of a collective")
+    add("--simulator", choices=("smpi", "ns3"), default="smpi", help="flows or packets (default: %(default)s)")
     add("--smpirun", type=Path, metavar="FILE", help="SimGrid's program (default: the one on the path)")
     add("--timeout", type=float, default=120, metavar="S", help="for each simulation (default: %(default)s s)")
     add("--json", action="store_true", help="print JSON")
@@ -45,8 +50,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Simulates and prints."""
-    smpirun = smpi.find(args.smpirun)
-    spec = clusters.load(args.cluster)
+    program = ns3.find() if args.simulator == "ns3" else smpi.find(args.smpirun)
+    simulate = ns3.run if args.simulator == "ns3" else smpi.run
+    spec, measured = _machine(args)
     plans = {"the plan": _plan(args.plan)} if args.plan else None
     ranks = plans["the plan"]["size"] if plans else args.ranks
     spec = spec.with_ranks(ranks, args.ranks_per_node)
@@ -56,25 +62,40 @@ def run(args: argparse.Namespace) -> int:
         answer = core.query(
             "evaluate_plan",
             plan=json.dumps(plan),
-            profile=profile.text_of(spec),
+            profile=measured or profile.text_of(spec),
             ranks=plan["size"],
             ranks_per_node=per_node,
         )
-        simulated = smpi.run(smpirun, plan, spec, per_node, args.timeout)
-        rows.append({"algorithm": name, "model_s": answer["seconds"], "smpi_s": simulated.seconds,
+        simulated = simulate(program, plan, spec, per_node, args.timeout)
+        rows.append({"algorithm": name, "model_s": answer["seconds"], f"{args.simulator}_s": simulated.seconds,
                      "took_s": simulated.took_s})  # fmt: skip
     if args.json:
         output.print_json({"cluster": spec.to_json(), "simulated": rows})
         return 0
     table = tables.new_table(f"{args.collective or args.plan} on {spec.summary()}")
-    for heading in ("algorithm", "model", "SMPI", "model / SMPI", "simulated in"):
+    name = {"smpi": "SMPI", "ns3": "ns-3"}[args.simulator]
+    key = f"{args.simulator}_s"
+    for heading in ("algorithm", "model", name, f"model / {name}", "simulated in"):
         table.add_column(heading, justify="left" if heading == "algorithm" else "right")
-    for row in sorted(rows, key=lambda row: row["smpi_s"]):
-        ratio = tables.ratio_text(row["model_s"] / row["smpi_s"]) if row["smpi_s"] else "–"
-        times = (tables.time_text(row[key]) for key in ("model_s", "smpi_s"))
+    for row in sorted(rows, key=lambda row: row[key]):
+        ratio = tables.ratio_text(row["model_s"] / row[key]) if row[key] else "–"
+        times = (tables.time_text(row[one]) for one in ("model_s", key))
         table.add_row(row["algorithm"], *times, ratio, tables.time_text(row["took_s"]))
     tables.print_wide(table)
     return 0
+
+
+def _machine(args: argparse.Namespace) -> tuple[ClusterSpec, str | None]:
+    """Returns the cluster that the simulator gets, and the profile that the model gets where there is one."""
+    if (args.cluster is None) == (args.profile is None):
+        raise AntiphonError(
+            "a machine is missing, or there are two", hint="name one --cluster, or the --profile of a measured machine"
+        )
+    if args.cluster:
+        return clusters.load(args.cluster), None
+    text = model.read_profile(args.profile, packed_too=True)
+    assert text is not None
+    return of_profile.spec_of(json.loads(text), args.profile.name.partition(".")[0]), text
 
 
 def _plan(path: Path) -> dict[str, Any]:

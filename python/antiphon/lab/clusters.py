@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from antiphon.errors import AntiphonError
-from antiphon.lab.spec import ClusterSpec, Loss, Switch, Uplink, link_defaults
+from antiphon.lab.spec import ClusterSpec, Loss, Switch, Traffic, Uplink, link_defaults
 from antiphon.units import parse_rate, parse_size
 
 if sys.version_info >= (3, 11):
@@ -23,10 +23,11 @@ DEFAULT_CLUSTER = "ethernet-16"
 _FIELDS = {
     "name": str, "description": str, "nodes": int, "rate": str, "port_buffer": str, "node_buffer": str, "burst": str,
     "offloads": bool, "ranks_per_node": int, "switch": list, "uplink": list, "loss": dict,
-    "hide_rate": bool,
+    "hide_rate": bool, "connection_rate": str, "traffic": list,
 }  # fmt: skip
 _SWITCH_FIELDS = {"name": str, "nodes": int}
 _UPLINK_FIELDS = {"between": list, "rate": str, "buffer": str}
+_TRAFFIC_FIELDS = {"from": int, "to": int, "rate": str}
 _LOSS_FIELDS = {"percent": (int, float), "protocol": str, "nodes": list}
 
 
@@ -89,7 +90,11 @@ def spec_from_dict(document: dict[str, Any], where: str, default_name: str = "cl
             offloads=document.get("offloads", defaults.offloads),
             ranks_per_node=document.get("ranks_per_node", 1),
             loss=_loss(document, where),
+            traffic=_traffic(document, where),
             hide_rate=document.get("hide_rate", False),
+            connection_bits_per_s=_value(parse_rate, document["connection_rate"], where, "connection_rate")
+            if "connection_rate" in document
+            else 0,
         )
     except AntiphonError as error:
         raise AntiphonError(f"{where}: {error}", hint=getattr(error, "hint", None)) from None
@@ -139,6 +144,18 @@ def _loss(document: dict[str, Any], where: str) -> Loss | None:
     if not all(isinstance(number, int) for number in nodes):
         raise AntiphonError(f"{where}: field 'loss.nodes' must be a list of node numbers, from 1")
     return Loss(float(table["percent"]), table.get("protocol", "both"), tuple(nodes))
+
+
+def _traffic(document: dict[str, Any], where: str) -> tuple[Traffic, ...]:
+    streams = []
+    for index, table in enumerate(document.get("traffic", [])):
+        prefix = f"traffic[{index}]."
+        _check_fields(table, _TRAFFIC_FIELDS, where, prefix)
+        if not {"from", "to"} <= set(table):
+            raise AntiphonError(f"{where}: field '{prefix}from' or '{prefix}to' is missing", hint="from = 1, to = 2")
+        rate = _value(parse_rate, table["rate"], where, f"{prefix}rate") if "rate" in table else 0
+        streams.append(Traffic(table["from"], table["to"], rate))
+    return tuple(streams)
 
 
 def _check_fields(table: Any, fields: dict[str, Any], where: str, prefix: str) -> None:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from antiphon.errors import AntiphonError
-from antiphon.lab import clusters, kernel, network, node, state
+from antiphon.lab import clusters, kernel, network, node, pacing, state, traffic
 from antiphon.lab.spec import ClusterSpec
 
 SWITCH = "switch"
@@ -305,6 +305,7 @@ def _run_node(plan: node.NodePlan, go: int, ready: int) -> NoReturn:
         os.write(ready, json.dumps({"notes": plan.notes}).encode())
         os.close(ready)
         os.close(go)
+        traffic.start(plan.spec, plan.number)
         server.serve()
     except AntiphonError as error:
         os.write(ready, json.dumps({"error": f"{plan.name}: {error}", "hint": error.hint}).encode())
@@ -333,7 +334,8 @@ def main(argv: list[str]) -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the command in front, which takes the lab down itself.
     kernel.set_process_name("lab-guardian")
     try:
-        return Guardian(spec, state_dir, ready_fd, life_fd).run()
+        with pacing.paced(spec.connection_bits_per_s):
+            return Guardian(spec, state_dir, ready_fd, life_fd).run()
     except AntiphonError as error:
         state.remove(state_dir)
         with os.fdopen(ready_fd, "w", encoding="utf-8") as file:

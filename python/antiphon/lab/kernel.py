@@ -57,6 +57,15 @@ def mount(source: str, target: str, kind: str | None, flags: int = 0, data: str 
     _check(result, f"mount {target}")
 
 
+def system_call(number: int, *arguments: object) -> int:
+    """Returns the result of a system call that the C library has no function for."""
+    result = int(_libc.syscall(number, *arguments))
+    if result < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+    return result
+
+
 def die_with_parent(number: signal.Signals) -> None:
     """Ask the kernel for a signal when the parent process ends."""
     _check(_libc.prctl(_PR_SET_PDEATHSIG, ctypes.c_ulong(number), 0, 0, 0), "prctl")

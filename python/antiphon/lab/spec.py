@@ -15,6 +15,7 @@ from antiphon.units import format_rate, format_size, parse_rate, parse_size
 
 MAX_NODES = 200  # This is limited by the addresses of one /24 and by what one machine can reasonably carry.
 MAX_RANKS_PER_NODE = 256
+MAX_CONNECTION_BITS_PER_S = 16_000_000_000  # The kernel's rate of a socket has 32 bits, of bytes.
 _FAST_BITS_PER_S = 500_000_000
 LOSS_PROTOCOLS = ("tcp", "udp", "both")
 
@@ -43,6 +44,15 @@ class Loss:
     percent: float
     protocol: str = "both"
     nodes: tuple[int, ...] = ()  # numbers from 1; empty: all nodes
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """A stream of another job from one node to another, numbered from 1."""
+
+    source: int
+    target: int
+    bits_per_s: int = 0  # 0: as much as there is
 
 
 @dataclass(frozen=True)
@@ -78,6 +88,9 @@ class ClusterSpec:
     loss: Loss | None = None
     #: The ranks are not told the links' rate, as on a cluster whose system does not know it.
     hide_rate: bool = False
+    #: What each TCP connection carries one way; 0: as much as the links.
+    connection_bits_per_s: int = 0
+    traffic: tuple[Traffic, ...] = ()
 
     def __post_init__(self) -> None:
         _check(self)
@@ -132,6 +145,14 @@ class ClusterSpec:
         }
         if self.hide_rate:
             document["hide_rate"] = True
+        if self.connection_bits_per_s:
+            document["connection_rate"] = format_rate(self.connection_bits_per_s)
+        if self.traffic:
+            document["traffic"] = [
+                {"from": one.source, "to": one.target}
+                | ({"rate": format_rate(one.bits_per_s)} if one.bits_per_s else {})
+                for one in self.traffic
+            ]
         if self.loss:
             document["loss"] = {
                 "percent": self.loss.percent,
@@ -145,9 +166,11 @@ class ClusterSpec:
         switches = "1 switch" if len(self.switches) == 1 else f"{len(self.switches)} switches"
         ranks = "" if self.ranks_per_node == 1 else f" × {self.ranks_per_node} ranks"
         loss = f", {self.loss.percent:g}% loss" if self.loss else ""
+        loss += f", {len(self.traffic)} streams of another job" if self.traffic else ""
         hidden = " (hidden)" if self.hide_rate else ""
+        paced = f", {format_rate(self.connection_bits_per_s)} a connection" if self.connection_bits_per_s else ""
         return (
-            f"{self.nodes} nodes{ranks}, {switches}, {format_rate(self.rate_bits_per_s)}{hidden}, "
+            f"{self.nodes} nodes{ranks}, {switches}, {format_rate(self.rate_bits_per_s)}{hidden}{paced}, "
             f"port buffer {format_size(self.port_buffer_bytes)}{loss}"
         )
 
@@ -165,6 +188,7 @@ class ClusterSpec:
         ranks_per_node: int | None = None,
         loss: Loss | None = None,
         hide_rate: bool | None = None,
+        connection_rate: str | None = None,
     ) -> ClusterSpec:
         """Returns a copy with options applied. A new rate brings its own defaults for buffer, burst and offloads."""
         change: dict[str, Any] = {}
@@ -183,6 +207,8 @@ class ClusterSpec:
             change["loss"] = loss
         if hide_rate is not None:
             change["hide_rate"] = hide_rate
+        if connection_rate is not None:
+            change["connection_bits_per_s"] = _option("--connection-rate", parse_rate, connection_rate)
         spec = dataclasses.replace(self, **_topology_options(self, nodes, switches), **change)
         return _with_uplink_options(spec, rate is not None, uplink_rate, uplink_buffer)
 
@@ -247,6 +273,8 @@ def _check(spec: ClusterSpec) -> None:
                 f"cluster {spec.name!r}: switch name {switch.name!r} is not usable",
                 hint="use a lower-case letter, then up to 7 letters or digits",
             )
+    if spec.connection_bits_per_s > MAX_CONNECTION_BITS_PER_S:
+        raise AntiphonError(f"{format_rate(spec.connection_bits_per_s)} a connection: at most 16gbit is possible")
     if spec.nodes < 1:
         raise AntiphonError(f"cluster {spec.name!r} has no nodes", hint="give at least 1 node")
     if spec.nodes > MAX_NODES:
@@ -257,6 +285,12 @@ def _check(spec: ClusterSpec) -> None:
         raise AntiphonError("burst and port buffer must hold at least one frame", hint="give at least 2kb")
     _check_tree(spec)
     _check_loss(spec)
+    for one in spec.traffic:
+        outside = [number for number in (one.source, one.target) if not 1 <= number <= spec.nodes]
+        if outside:
+            raise AntiphonError(f"traffic of node {outside[0]}, but the cluster has nodes 1 to {spec.nodes}")
+        if one.source == one.target:
+            raise AntiphonError(f"traffic from node {one.source} to itself")
 
 
 def _check_tree(spec: ClusterSpec) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from antiphon import __version__, profile
-from antiphon.probe import clusters, contention, curves, multicast
+from antiphon.probe import clusters, contention, curves, host, multicast
 from antiphon.probe.curves import ClassCurves
 from antiphon.probe.session import Event, of_kind
 from antiphon.probe.survey import NEAR_SCOPES, Survey, uplink_label
@@ -39,31 +39,24 @@ def build(survey: Survey, events: list[Event], source: Mapping[str, Any]) -> dic
     """The whole document, without decisions. `source`: created, name, mpi and codecs, as the samples are kept with."""
     classes = {scope: curves.collect(events, scope) for scope in survey.scopes}
     outer = classes.get("switch") or classes.get("uplink")
+    widest = outer or next(iter(classes.values()))
+    hosts = host.rates(events, widest.bytes_per_s, survey.nodes_sharing > 1)
+    port = max(widest.bytes_per_s, hosts.port if hosts.connection_way else 0.0)
+    limits = host.profile_fields(hosts)
     document: dict[str, Any] = {
         "format": "antiphon-profile",
         "version": 1,
         "created": source["created"],
         "tool": f"antiphon {__version__}",
         "machine": machine(survey, source),
-        "link_classes": [
-            link_class(
-                scope,
-                found,
-                eager_limit(scope, classes),
-                crowded(survey, events, scope),
-                saturated(survey, events, scope),
-                told_next_turn(survey, events, scope),
-                shared_memory(events) if scope in NEAR_SCOPES else {},
-            )
-            for scope, found in classes.items()
-        ],
-        "topology": topology(survey, events, outer or next(iter(classes.values()))),
+        "link_classes": link_classes(survey, events, classes, limits["link"]),
+        "topology": topology(survey, events, port, widest.burst_bytes),
     }
     if "uplink" in classes:
         keep_order(document["link_classes"], survey.notes)
-    document["processors"] = processors(survey, events)
+    document["processors"] = processors(survey, events) | limits["processors"]
     if outer is not None:
-        document["contention"] = contended(events, outer)
+        document["contention"] = contended(events, outer, port)
         concurrency = contention.concurrency(events)
         if concurrency is not None:
             document["concurrency"] = concurrency
@@ -75,6 +68,25 @@ def build(survey: Survey, events: list[Event], source: Mapping[str, Any]) -> dic
         document["codecs"] = source["codecs"]
     document["measurements"] = quality(survey, classes, events)
     return document
+
+
+def link_classes(
+    survey: Survey, events: list[Event], classes: Mapping[str, ClassCurves], limits: dict[str, float]
+) -> list[dict[str, Any]]:
+    """The classes of links; `limits` are those of connections between nodes."""
+    return [
+        link_class(
+            scope,
+            found,
+            eager_limit(scope, classes),
+            crowded(survey, events, scope),
+            saturated(survey, events, scope),
+            told_next_turn(survey, events, scope),
+            shared_memory(events) if scope in NEAR_SCOPES else {},
+        )
+        | (limits if scope in ("switch", "uplink") else {})
+        for scope, found in classes.items()
+    ]
 
 
 def machine(survey: Survey, source: Mapping[str, Any]) -> dict[str, Any]:
@@ -179,10 +191,9 @@ def shared_memory(events: list[Event]) -> dict[str, Any]:
     return result
 
 
-def topology(survey: Survey, events: list[Event], outer: ClassCurves) -> dict[str, Any]:
+def topology(survey: Survey, events: list[Event], port: float, burst_bytes: int) -> dict[str, Any]:
     """The tree of switches and nodes, and what was measured between each two of them."""
     groups = survey.switches or [survey.heads]
-    port = outer.bytes_per_s
     tree = clusters.switch_tree(survey.uplink_rate, survey.inflow) if len(groups) > 1 else [(None, 0.0)]
     order = sorted(range(len(tree)), key=lambda i: tree[i][0] is not None)
     switches = []
@@ -197,7 +208,7 @@ def topology(survey: Survey, events: list[Event], outer: ClassCurves) -> dict[st
                 entry["uplink_buffer_bytes"] = buffer_bytes
         switches.append(entry)
     switch_of = {rank: i for i, group in enumerate(groups) for rank in group}
-    burst = {"burst_bytes": outer.burst_bytes} if outer.burst_bytes else {}
+    burst = {"burst_bytes": burst_bytes} if burst_bytes else {}
     nodes = [
         {
             "name": survey.identity["hosts"][rank],
@@ -229,15 +240,15 @@ def pairs(survey: Survey) -> dict[str, Any]:
     }
 
 
-def contended(events: list[Event], outer: ClassCurves) -> dict[str, Any]:
+def contended(events: list[Event], outer: ClassCurves, port_bytes_per_s: float) -> dict[str, Any]:
     """γ, and what a port takes."""
-    port = contention.incast(events, outer.bytes_per_s)
+    found = contention.incast(events, port_bytes_per_s)
     rows = contention.gamma(events, outer)
-    result: dict[str, Any] = {"gamma": rows, "incast": port.rows, "details": {"by_senders": port.by_senders}}
-    if port.credit_bytes is not None:
-        result |= {"credit_bytes": port.credit_bytes, "port_buffer_bytes": port.port_buffer_bytes}
-    if port.timeout_s is not None:
-        result["retransmission_timeout_s"] = rounded(port.timeout_s)
+    result: dict[str, Any] = {"gamma": rows, "incast": found.rows, "details": {"by_senders": found.by_senders}}
+    if found.credit_bytes is not None:
+        result |= {"credit_bytes": found.credit_bytes, "port_buffer_bytes": found.port_buffer_bytes}
+    if found.timeout_s is not None:
+        result["retransmission_timeout_s"] = rounded(found.timeout_s)
     return result
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from antiphon.errors import AntiphonError
-from antiphon.probe import clusters, evidence, plan
+from antiphon.probe import clusters, evidence, host, plan
 from antiphon.probe.clusters import Groups
 from antiphon.probe.evidence import Finding, Judge
 from antiphon.probe.session import Event, Pair, RecordedSession, Session, directed_medians, of_kind, pair_samples
@@ -38,6 +38,7 @@ SHARES = {
     "crowd": 0.6,
     "full": 1,
     "streams": 2,
+    "host": 0.4,
 }
 BULK_BYTES = 32768
 #: Through shared memory; copied or fetched, and one of them from some size on.
@@ -319,6 +320,8 @@ def _between_nodes(survey: Survey, heads: Sequence[int]) -> list[Part]:
         parts.append(("incast", "incast", {"receivers": group[:1], "senders": group[1:], "rate": rate}))
     counts = sorted({count for count in (2, 4, 8, 16, 32, 64, len(heads)) if 2 < count <= len(heads)} or {2})
     parts.append(("all_to_all", "all_to_all", {"members": heads, "counts": counts, "sizes": (1024, 16384, 65536)}))
+    for label, flows in host.patterns(survey.nodes, group).items():
+        parts.append(("host", "flows", {"label": label, "flows": plan.pairs_text(flows), **host.STREAM}))
     if len(heads) > 2:
         parts.append(("concurrency", "concurrency", {"members": heads, "sizes": (1024, 16384, 65536)}))
     return parts + _over_uplinks(survey)

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from antiphon.cluster.estimate import Estimate
+from antiphon.cluster.estimate import Estimate, Way
+from antiphon.cluster.growth import Point
 from antiphon.cluster.hosts import FIELDS, VARIANTS
 from antiphon.cluster.spec import ClusterSpec
 from antiphon.output.tables import bytes_text, ratio_text, time_text
@@ -63,11 +64,19 @@ def row(one: Estimate) -> list[str]:
     ]
 
 
-def page(spec: ClusterSpec, library: str, found: Sequence[Estimate], curves: Sequence[Estimate]) -> Page:
-    """Returns the page: a table of everything, then each collective's curves."""
+def page(
+    spec: ClusterSpec,
+    library: str,
+    found: Sequence[Estimate],
+    curves: Sequence[Estimate],
+    grown: Mapping[str, Sequence[Point]],
+) -> Page:
+    """Returns the page: a table of everything, then each collective's curves over sizes and over ranks."""
     sections = [Section("Estimates", CAUTION, [Table(list(HEADINGS), [row(one) for one in found])])]
     for name in dict.fromkeys(one.collective for one in curves):
         sections.append(_section([one for one in curves if one.collective == name]))
+        if grown.get(name):
+            sections[-1].blocks.append(over_ranks(grown[name]))
     sections.append(_assumed(spec))
     return Page(f"What Antiphon would gain on {spec.name}", f"{spec.summary()}; beside {library}", sections)
 
@@ -81,6 +90,8 @@ def _section(curves: Sequence[Estimate]) -> Section:
             [
                 Series("library", [(one.bytes, one.library.typical_s) for one in largest if one.library]),
                 Series("Antiphon", [(one.bytes, one.antiphon.typical_s) for one in largest if one.antiphon]),
+                Series("Antiphon, flat", [(one.bytes, one.flat.seconds) for one in largest if one.flat]),
+                Series("Antiphon, nested", [(one.bytes, one.nested.seconds) for one in largest if one.nested]),
                 Series("limit", [(one.bytes, one.bound.seconds) for one in largest if one.bound]),
             ],
             x_label="bytes",
@@ -102,6 +113,28 @@ def _section(curves: Sequence[Estimate]) -> Section:
         ),
     ]
     return Section(curves[0].collective, _said(largest), blocks)
+
+
+def over_ranks(points: Sequence[Point]) -> Chart:
+    """Returns lines over ranks at one size, with the simulator's points on the model's lines."""
+
+    def line(pick: Callable[[Point], float | None]) -> list[tuple[float, float]]:
+        return [(point.estimate.ranks, value) for point in points if (value := pick(point))]
+
+    def seconds(way: Way | None) -> float | None:
+        return way.seconds if way else None
+
+    lines = [
+        Series("library", line(lambda p: p.estimate.library.typical_s if p.estimate.library else None)),
+        Series("Antiphon, flat", line(lambda p: seconds(p.estimate.flat))),
+        Series("Antiphon, nested", line(lambda p: seconds(p.estimate.nested))),
+        Series("flat, simulated by SMPI", line(lambda p: p.simulated_flat_s), marks_only=True),
+        Series("nested, simulated by SMPI", line(lambda p: p.simulated_nested_s), marks_only=True),
+    ]
+    size = bytes_text(points[0].estimate.bytes)
+    shown = [one for one in lines if one.points]
+    return Chart(f"{size} over parts of the cluster of the same shape", shown, x="number", x_label="ranks",
+                 y_label="time")  # fmt: skip
 
 
 def _said(largest: Sequence[Estimate]) -> str:

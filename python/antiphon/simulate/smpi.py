@@ -18,7 +18,7 @@ from antiphon.errors import EXIT_FAILURE, AntiphonError
 from antiphon.simulate import platform, trace
 
 #: What copying and reducing a byte cost, in nanoseconds, as in the model's guess.
-_COPY_NS, _REDUCE_NS = 0.25, 0.5
+COPY_NS, REDUCE_NS = 0.25, 0.5
 _INSTALL = "install SimGrid, as `apt-get install libsimgrid-dev`, or name its smpirun with --smpirun"
 
 
@@ -42,7 +42,7 @@ def find(named: Path | None = None) -> Path:
 
 def run(smpirun: Path, plan: Mapping[str, Any], spec: ClusterSpec, ranks_per_node: int, timeout_s: float) -> Simulated:
     """Replays the plan's schedules, ranks along the nodes."""
-    listed = trace.actions(plan, _COPY_NS, _REDUCE_NS)
+    listed = trace.actions(plan, COPY_NS, REDUCE_NS)
     with tempfile.TemporaryDirectory(prefix="antiphon-simulate-") as folder:
         files = write(Path(folder), listed, spec, ranks_per_node)
         command = [str(smpirun), "-np", str(len(listed)), "-platform", files["platform"], "-hostfile", files["hosts"]]
