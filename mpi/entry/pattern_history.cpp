@@ -6,7 +6,6 @@
 
 #include "entry/waits.hpp"
 #include "job/progress.hpp"
-#include "job/world.hpp"
 
 namespace antiphon::mpi {
 
@@ -27,13 +26,8 @@ std::vector<PatternHistory*> unfinished;
 }  // namespace
 
 PatternHistory::PatternHistory(int rank, int size, CompiledPatterns& patterns, std::function<MPI_Comm()> own_comm)
-    : size_(size), patterns_(patterns), own_comm_(std::move(own_comm)), known_(rank, size, patterns.fabric()) {
-  for (const CompiledPattern& pattern : world.plan.patterns) {
-    if (pattern.phases.size != size_) continue;
-    planned_.emplace_back(pattern, rank);
-    planned_saves_ns_.push_back(pattern.saves_ns);
-  }
-}
+    : size_(size), patterns_(patterns), own_comm_(std::move(own_comm)), known_(rank, size, patterns.fabric()),
+      planned_(rank, size) {}
 
 void PatternHistory::before_call(const Problem& p) {
   used_ = nullptr;
@@ -49,9 +43,7 @@ void PatternHistory::before_call(const Problem& p) {
 
 Way PatternHistory::way(const Problem& p, bool in_step) {
   const bool may_step = step_retry_.begin();
-  Advice* const advice = planned_.empty() ? gathered_advice() : planned_advice(p);
-  if (!planned_.empty())
-    world.plan_use.count_pattern(advice != nullptr && advice->fits(p), planned_saves_ns_[last_planned_]);
+  Advice* const advice = planned_.empty() ? gathered_advice() : planned_.advice(p);
   if (advice != nullptr) {
     used_ = planned_.empty() ? &by_pattern : &by_plan;
     return advice->way_for(p);
@@ -62,18 +54,6 @@ Way PatternHistory::way(const Problem& p, bool in_step) {
   else if (in_step) used_ = &by_steps;
   // Where the pattern is even, a rank that is late holds the others up less than ranks that leave the phases.
   return {{}, in_step && (may_step || other_counts), known_.even_call_s() / 2};
-}
-
-/// Returns the advice of the plan that this rank's counts nearly fit; the last one that did is asked first.
-Advice* PatternHistory::planned_advice(const Problem& p) {
-  for (std::size_t i = 0; i < planned_.size(); ++i) {
-    const std::size_t at = (last_planned_ + i) % planned_.size();
-    if (planned_[at].fits(p)) return &planned_[last_planned_ = at];
-  }
-  for (Advice& advice : planned_) {
-    if (advice.nearly_fits(p)) return &advice;
-  }
-  return nullptr;
 }
 
 /// Returns the advice of the pattern whose phases all ranks go through in this call.

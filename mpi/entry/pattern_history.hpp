@@ -21,6 +21,7 @@
 #include "antiphon/problem.hpp"
 #include "antiphon/step_retry.hpp"
 #include "entry/compiled_patterns.hpp"
+#include "entry/planned_ways.hpp"
 
 namespace antiphon::mpi {
 
@@ -50,7 +51,6 @@ class PatternHistory {
  private:
   void begin_gathering(const Problem& p);
   bool finish_gathering();
-  Advice* planned_advice(const Problem& p);
   Advice* gathered_advice();
   bool counts_are_new(const Problem& p);
 
@@ -68,9 +68,7 @@ class PatternHistory {
     std::unique_ptr<Advice> advice;
   };
   std::array<Gathered, KnownPatterns::most> gathered_;
-  std::vector<Advice> planned_;                 ///< from the plan
-  std::vector<std::int64_t> planned_saves_ns_;  ///< what each saves, as the plan expects
-  std::size_t last_planned_ = 0;
+  PlannedWays planned_;
   std::vector<std::int64_t> sent_, received_;  ///< counts of the last call without a known pattern
   StepRetry step_retry_;
   const std::string* used_ = nullptr;

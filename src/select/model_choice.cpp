@@ -247,7 +247,8 @@ std::optional<ModelAnswer> ask_model(const Question& question, const Cluster& cl
   if (nests && guessed && question.bytes < least_guessed_nested_bytes) return std::nullopt;
   if (guessed && question.bytes < least_bytes_to_guess(question)) return std::nullopt;
   if (takes_from_library && library == nullptr) return std::nullopt;
-  const PredictedCall call{question.collective, question.bytes, 0, question.element_bytes, question.commutative};
+  const PredictedCall call{question.collective,    question.bytes,       0,
+                           question.element_bytes, question.commutative, question.nonblocking};
   const Cluster sharing = cluster.sharing_memory();
   BestOfOurs ours(call, sharing, favourite);
   ours.try_all();
