@@ -50,7 +50,8 @@ static void apply(const Lines* l, const double* from, double* to) {
   MPI_Irecv(l->right_ghost, m, MPI_DOUBLE, after, 2, MPI_COMM_WORLD, &requests[1]);
   MPI_Isend(from, m, MPI_DOUBLE, before, 2, MPI_COMM_WORLD, &requests[2]);
   MPI_Isend(end, m, MPI_DOUBLE, after, 1, MPI_COMM_WORLD, &requests[3]);
-  for (int pass = 0; pass < 2; pass++) { /* the points between come first, those at the borders when their ghosts are here */
+  for (int pass = 0; pass < 2;
+       pass++) { /* the points between come first, those at the borders when their ghosts are here */
     if (pass == 1) MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
     for (int k = 0; k < l->points; k++) {
       if ((k == 0 || k + 1 == l->points) != (pass == 1)) continue;
@@ -147,7 +148,8 @@ int main(int argc, char** argv) {
   l.lines = argc > 1 ? atoi(argv[1]) : 512;
   l.points = argc > 2 ? atoi(argv[2]) : 16;
   if (l.lines < 1 || l.points < 2 || repetitions < 1) {
-    if (l.rank == 0) fprintf(stderr, "usage: lines_cg [lines] [points of a line on each rank, 2 or more] [repetitions]\n");
+    if (l.rank == 0)
+      fprintf(stderr, "usage: lines_cg [lines] [points of a line on each rank, 2 or more] [repetitions]\n");
     MPI_Finalize();
     return 2;
   }
@@ -160,8 +162,8 @@ int main(int argc, char** argv) {
   const double solve_s = (MPI_Wtime() - start_s) / repetitions;
   left = residual(&l);
   if (l.rank == 0) {
-    printf("lines_cg: %d lines, %d ranks: %.2f ms a solution, %d iterations, %.2g of the right-hand side left\n", l.lines,
-           l.size, 1e3 * solve_s, l.iterations, left);
+    printf("lines_cg: %d lines, %d ranks: %.2f ms a solution, %d iterations, %.2g of the right-hand side left\n",
+           l.lines, l.size, 1e3 * solve_s, l.iterations, left);
     puts(left < 1e-7 ? "verified" : "WRONG");
   }
   MPI_Finalize();

@@ -33,8 +33,8 @@ Outcome leave(Fate fate, Outcome outcome) {
 /// Returns what the decision depends on. Exchanges that are alltoallv in other forms share one decision, as in blocking
 /// calls, so their ways do not take turns.
 Asked asked_without_waiting(const Description& d, bool takes_turns) {
-  return {d.collective,    d.block_bytes, d.element_bytes, d.commutative,
-          !d.has_gaps(), d.exact,       takes_turns, /*waits=*/false, /*agrees=*/false};
+  return {d.collective, d.block_bytes, d.element_bytes, d.commutative,   !d.has_gaps(),
+          d.exact,      takes_turns,   /*waits=*/false, /*agrees=*/false};
 }
 
 /// Decides what does the call, and starts it if that is a schedule. It never waits for other ranks.

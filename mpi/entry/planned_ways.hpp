@@ -19,8 +19,8 @@ class PlannedWays {
 
   /// Tells whether the plan has no pattern for so many ranks; the same on every rank.
   [[nodiscard]] bool empty() const { return advice_.empty(); }
-  /// Returns the advice of the pattern that this rank's counts nearly fit, the last one that fitted first; null if there
-  /// is none. Counts the call for the plan's report.
+  /// Returns the advice of the pattern that this rank's counts nearly fit, the last one that fitted first; null if
+  /// there is none. Counts the call for the plan's report.
   Advice* advice(const Problem& p);
 
  private:

@@ -58,8 +58,8 @@ Profile profile_of_run() {
 
 std::string name_of(const Question& q, const std::vector<int>& nodes, const Choice& of_rules, const Choice& own) {
   std::string name(antiphon::name(q.collective));
-  for (const std::int64_t part : {q.bytes, q.element_bytes, std::int64_t{q.commutative}, std::int64_t{q.exact},
-                                  std::int64_t{q.nonblocking}})
+  for (const std::int64_t part :
+       {q.bytes, q.element_bytes, std::int64_t{q.commutative}, std::int64_t{q.exact}, std::int64_t{q.nonblocking}})
     name += ',' + std::to_string(part);
   name += of_rules.algorithm == nullptr ? " library " : " ours ";
   name += own.to_string() + " on";

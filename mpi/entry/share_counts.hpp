@@ -22,7 +22,8 @@ class SharedCounts {
  public:
   /// The problem's sizes must stay where they are until ready(). Returns an MPI error code.
   int begin(Problem& problem, MPI_Comm comm);
-  /// Tells whether the problem has all sizes by now; true where nothing was begun. The caller holds the operations' Lock.
+  /// Tells whether the problem has all sizes by now; true where nothing was begun. The caller holds the operations'
+  /// Lock.
   bool ready(Problem& problem);
 
  private:

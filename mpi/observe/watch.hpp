@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every point-to-point call goes through this file while a reason to watch exists.
 //
-// Without a reason (no compression, no trace, no operation, no timed request), p2p_watched() is one load, and the generated
-// wrappers call the library. Higher rooms register here what they do with calls; this room knows none of them.
+// Without a reason (no compression, no trace, no operation, no timed request), p2p_watched() is one load, and the
+// generated wrappers call the library. Higher rooms register here what they do with calls; this room knows none of
+// them.
 #pragma once
 
 #include <mpi.h>

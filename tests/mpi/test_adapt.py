@@ -76,14 +76,12 @@ def test_the_better_way_wins(turns: Any) -> None:
 
 
 def test_what_is_left_of_nonblocking_calls_decides(turns: Any) -> None:
-    """GIVEN nonblocking calls whose start takes long by the rules' way WHEN the communicator has blocking ones, too, THEN
-    ranks agree there, and the run moves to the better way for nonblocking calls alone.
+    """GIVEN nonblocking calls whose start takes long by the rules' way WHEN there are blocking ones on the communicator
+    THEN ranks agree there, and the run moves to the better way for nonblocking calls.
     """
-    result = turns("i", 250, slow_us="3000")
+    result = turns("i", 250, slow_us="12000")
     (row,) = tried(result, "ibcast")
-    assert row["in_use"] == CHAIN and row["tried"] == "library" and row["calls"] == 250, row
-    reasons = {r["reason"] for r in result.calls("ibcast") if r["algorithm"] == CHAIN}
-    assert any(reason.startswith("measured in this run, beside the computation: ") for reason in reasons), reasons
+    assert (row["in_use"], row["tried"], row["calls"]) == (CHAIN, "library", 250), row
 
 
 def test_what_was_asked_for_is_not_tried(turns: Any) -> None:

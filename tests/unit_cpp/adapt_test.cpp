@@ -205,8 +205,7 @@ TEST_CASE("times may follow later, and what a rank does not know counts on no ra
     for (int i = 0; i < 600; ++i) {
       if (turns.timed()) times.push_back(turns.next() == 1 ? 500'000 : 1'000'000);
       if (!turns.done(Turns::no_time)) continue;
-      for (std::size_t n = 0; n < times.size(); ++n)
-        turns.set_time(n, known ? std::optional(times[n]) : std::nullopt);
+      for (std::size_t n = 0; n < times.size(); ++n) turns.set_time(n, known ? std::optional(times[n]) : std::nullopt);
       times.clear();
       turns.take_in(1000);
     }

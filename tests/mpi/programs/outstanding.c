@@ -276,8 +276,7 @@ int main(int argc, char** argv) {
     lifetimes();
     for (int number = 0; number < 8; number++) reduce_pairs(number);
     for (int number = 0; number < 8; number++) gather_lengths(number);
-  }
-  else if (strcmp(mode, "late") == 0) late();
+  } else if (strcmp(mode, "late") == 0) late();
   long all = 0, mine = wrong;
   MPI_Reduce(&mine, &all, 1, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0) puts(all == 0 ? "verified" : "wrong");
