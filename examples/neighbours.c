@@ -2,10 +2,11 @@
 /* Two exchanges among neighbours that overlap with computing. Plain MPI; it knows nothing of Antiphon.
  *
  * `stencil`: the faces of a rank's cube go to its six neighbours in a periodic grid (MPI_Ineighbor_alltoallv) while its
- * inner points are averaged. `sparse`: each rank sends blocks of different sizes to some others, chosen at random, on a
+ * inner points are averaged. `faces`: the same faces before the points, without overlap (MPI_Neighbor_alltoallw).
+ * `sparse`: each rank sends blocks of different sizes to some others, chosen at random, on a
  * distributed graph. Every received number is compared with what its sender must have sent.
  *
- *   mpirun -n 64 ./neighbours stencil|sparse [numbers of a face or block] [steps]
+ *   mpirun -n 64 ./neighbours stencil|faces|sparse [numbers of a face or block] [steps]
  */
 #include <string.h>
 
@@ -19,6 +20,7 @@ typedef struct {
   int sources[faces * degree], targets[faces * degree];
   int sent_counts[faces * degree], sent_at[faces * degree], got_counts[faces * degree], got_at[faces * degree];
   double *sent, *got;
+  int blocking;
 } Exchange;
 
 static double value(int from, int to, int step, int i) { return from * 1e6 + to * 1e3 + step + i % 7; }
@@ -76,16 +78,29 @@ static long wrong_numbers(const Exchange* e, int step) {
   return wrong;
 }
 
+static void exchange_faces(const Exchange* e) {
+  MPI_Datatype types[faces];
+  MPI_Aint sent_at[faces], got_at[faces];
+  for (int k = 0; k < faces; k++) {
+    types[k] = MPI_DOUBLE;
+    sent_at[k] = (MPI_Aint)sizeof(double) * e->sent_at[k];
+    got_at[k] = (MPI_Aint)sizeof(double) * e->got_at[k];
+  }
+  MPI_Neighbor_alltoallw(e->sent, e->sent_counts, sent_at, types, e->got, e->got_counts, got_at, types, e->comm);
+}
+
 static long run(Exchange* e, int steps) {
   static double points[inner_points];
   long wrong = 0;
   for (int step = 0; step < steps; step++) {
-    MPI_Request request;
+    MPI_Request request = MPI_REQUEST_NULL;
     int ended = 0;
     for (int k = 0; k < e->out; k++)
       for (int i = 0; i < e->sent_counts[k]; i++) e->sent[e->sent_at[k] + i] = value(e->rank, e->targets[k], step, i);
-    MPI_Ineighbor_alltoallv(e->sent, e->sent_counts, e->sent_at, MPI_DOUBLE, e->got, e->got_counts, e->got_at,
-                            MPI_DOUBLE, e->comm, &request);
+    if (e->blocking) exchange_faces(e);
+    else
+      MPI_Ineighbor_alltoallv(e->sent, e->sent_counts, e->sent_at, MPI_DOUBLE, e->got, e->got_counts, e->got_at,
+                              MPI_DOUBLE, e->comm, &request);
     for (int part = 0; part < 4; part++) {
       for (int i = 1; i + 1 < inner_points; i++) points[i] = (points[i - 1] + points[i] + points[i + 1] + step) / 4;
       MPI_Test(&request, &ended, MPI_STATUS_IGNORE);
@@ -105,8 +120,9 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &e.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  if (numbers < 2 || steps < 1 || (!sparse && argc > 1 && strcmp(argv[1], "stencil") != 0)) {
-    if (e.rank == 0) fprintf(stderr, "usage: neighbours stencil|sparse [numbers of a face or block] [steps]\n");
+  e.blocking = argc > 1 && strcmp(argv[1], "faces") == 0;
+  if (numbers < 2 || steps < 1 || (!sparse && !e.blocking && argc > 1 && strcmp(argv[1], "stencil") != 0)) {
+    if (e.rank == 0) fprintf(stderr, "usage: neighbours stencil|faces|sparse [numbers of a face or block] [steps]\n");
     MPI_Finalize();
     return 2;
   }
@@ -121,7 +137,7 @@ int main(int argc, char** argv) {
   const double step_s = (MPI_Wtime() - start_s) / steps;
   MPI_Allreduce(&wrong, &all_wrong, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
   if (e.rank == 0) {
-    printf("neighbours %s: %d numbers, %d ranks: %.2f ms a step\n", sparse ? "sparse" : "stencil", numbers, size,
+    printf("neighbours %s: %d numbers, %d ranks: %.2f ms a step\n", argc > 1 ? argv[1] : "stencil", numbers, size,
            1e3 * step_s);
     puts(all_wrong == 0 ? "verified" : "WRONG");
   }

@@ -4,6 +4,8 @@
 #include <mpi.h>
 
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <exception>
 
 #include "options.hpp"
@@ -14,7 +16,11 @@ namespace bench {
 template <typename Run>
 int run_program(int argc, char** argv, Run run) {
   constexpr int exit_usage = 2;
-  MPI_Init(&argc, &argv);
+  // A progress thread (ANTIPHON_PROGRESS) needs this level; without one, no level that costs the library locks.
+  const char* const progress = std::getenv("ANTIPHON_PROGRESS");
+  const bool has_thread = progress != nullptr && std::strcmp(progress, "thread") == 0;
+  int provided = 0;
+  MPI_Init_thread(&argc, &argv, has_thread ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   int code = exit_usage;

@@ -72,6 +72,9 @@ class Turns {
   /// the ranks must agree now.
   bool done(std::int64_t ns);
   static constexpr std::int64_t no_time = -1;
+  /// Sets the time of this round's n-th timed call, of a call that ends after done(), before the ranks agree. A time
+  /// that this rank does not know counts on no rank.
+  void set_time(std::size_t n, std::optional<std::int64_t> ns);
   /// Returns the numbers to agree on.
   [[nodiscard]] std::span<std::int64_t> numbers() { return numbers_; }
   /// Draws the conclusions from the numbers that all ranks have agreed on, which took `agreement_ns` on this rank.

@@ -60,6 +60,7 @@ struct PredictedCall {
   int root = 0;
   std::int64_t element_bytes = 1;
   bool commutative = true;
+  bool nonblocking = false;     ///< what a library does for MPI_I… (it says nothing about schedules)
   std::vector<int> node_sizes;  ///< as Problem::node_sizes; of fewer ranks, the first of them count
 };
 /// Returns one rank's problem.

@@ -10,8 +10,8 @@ OwnedCall::OwnedCall(const Call& given, int rank, int size) : call_(given) {
   const bool gathers = given.collective == Collective::gatherv;
   const bool sends = given.sendbuf != MPI_IN_PLACE && (!scatters || rank == given.root);
   const bool receives = given.recvbuf != MPI_IN_PLACE && (!gathers || rank == given.root);
-  // A reduction keeps its own type, not a copy, because the program's operation may recognise the type by its handle.
-  if (sends && !is_reduction(given.collective)) call_.sendtype = keep(given.sendtype);
+  if (is_reduction(given.collective)) kept_.emplace(given.op, given.sendtype);
+  else if (sends) call_.sendtype = keep(given.sendtype);
   if (receives) call_.recvtype = keep(given.recvtype);
   call_.sendcounts = sends ? keep(given.sendcounts, size) : Integers{};
   call_.senddispls = sends ? keep(given.senddispls, size) : Integers{};

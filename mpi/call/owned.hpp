@@ -5,10 +5,12 @@
 #include <mpi.h>
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "call/call.hpp"
 #include "call/datatype.hpp"
+#include "call/kept_reduction.hpp"
 
 namespace antiphon::mpi {
 
@@ -30,6 +32,7 @@ class OwnedCall {
   std::vector<std::unique_ptr<long[]>> numbers_;
   std::vector<std::vector<MPI_Datatype>> lists_;
   std::vector<MPI_Datatype> types_;  ///< types to free
+  std::optional<KeptReduction> kept_;
 };
 
 }  // namespace antiphon::mpi

@@ -121,6 +121,17 @@ void CommState::call_over(bool as_chosen) {
   evidence->agree(must_not_wait_in_library() ? MPI_COMM_NULL : existing_comm());
 }
 
+void CommState::call_started(const MPI_Request* request) {
+  Evidence* const evidence = decisions_.take_timed();
+  if (evidence != nullptr && evidence->started(request)) decisions_.note_due(*evidence);
+}
+
+void CommState::agree_on_nonblocking() {
+  if (!decisions_.has_due()) return;
+  for (Evidence* const evidence : decisions_.take_due())
+    evidence->agree(must_not_wait_in_library() ? MPI_COMM_NULL : existing_comm());
+}
+
 Problem& CommState::blank_problem(Collective collective) {
   Problem& p = problem_;
   p.collective = collective;

@@ -82,6 +82,12 @@ class CommState {
   /// Notes that the call of the last decision is over, here or in the library. `as_chosen` says that it went the way
   /// that was chosen; the same on every rank. Ranks agree on the times that they saw if it is time for that.
   void call_over(bool as_chosen);
+  /// Notes that the nonblocking call of the last decision has this request; null: it did not go the way that was
+  /// chosen.
+  void call_started(const MPI_Request* request);
+  /// Makes the ranks agree on the times of nonblocking calls if they have to. Collective: all ranks are at the same
+  /// call, which may wait.
+  void agree_on_nonblocking();
 
   /// Returns room to describe a call in, reset, with the communicator's part set. The room is kept, so that describing
   /// the next call allocates nothing.

@@ -144,6 +144,7 @@ std::vector<Choice> Decisions::ways_of(const Decision& decision) const {
     return ways;
   }
   Question question = question_for(decision.asked);
+  question.multicasts = decision.asked.waits;
   const Choice* own = &world.rules->choose_own(question);
   if (own->algorithm != nullptr && own->algorithm->multicasts && (!decision.asked.encodable || !may_multicast(*own))) {
     question.multicasts = false;
@@ -159,7 +160,8 @@ Evidence* Decisions::evidence_for(const Decision& decision) {
   std::vector<Choice> ways = ways_of(decision);
   if (ways.size() < 2) return nullptr;
   const Asked& asked = decision.asked;
-  const Evidence::Calls calls{asked.collective, SizeClass::of(asked.bytes), asked.commutative, asked.exact};
+  const Evidence::Calls calls{asked.collective, SizeClass::of(asked.bytes), asked.commutative, asked.exact,
+                              !asked.waits};
   for (const auto& known : evidence_) {
     if (known->is_for(calls, ways)) return known.get();
   }
@@ -197,7 +199,10 @@ void Decisions::ask_model_about(Decision& decision, bool now) const {
   }
   Question without = question;
   without.multicasts = false;
-  const auto answer = run_model::ask(question, shape_, decision.choice, world.rules->choose_own(without), from_first_);
+  // Without waiting, no rank can tell the others: each computes the answer, which follows from what all know alike.
+  const auto& own = world.rules->choose_own(without);
+  const auto answer = decision.asked.waits ? run_model::ask(question, shape_, decision.choice, own, from_first_)
+                                           : run_model::compute(question, shape_, decision.choice, own);
   if (!answer) return;
   Problem problem{question.collective, 0, question.ranks, 0, question.bytes, question.element_bytes,
                   question.commutative};
@@ -214,7 +219,7 @@ std::unique_ptr<Decisions::Decision> Decisions::make(const Asked& asked, bool wi
   fresh->asked = asked;
   question.multicasts = asked.waits;
   fresh->choice = choose(question);
-  if (asked.waits) ask_model_about(*fresh, with_model);
+  ask_model_about(*fresh, with_model);
   encode(*fresh);
   fresh->text = fresh->choice.to_string();
   fresh->evidence = evidence_for(*fresh);

@@ -59,6 +59,11 @@ class Decisions {
   /// Returns the evidence whose call was decided last if that call is timed, and ends that; else null.
   [[nodiscard]] Evidence* take_timed() { return std::exchange(timed_, nullptr); }
   [[nodiscard]] bool times_call() const { return timed_ != nullptr; }
+  /// Notes that the ranks must agree on the times of nonblocking calls, at their next chance to wait.
+  void note_due(Evidence& evidence) { due_.push_back(&evidence); }
+  /// Returns those that were noted, the same on all ranks, and forgets them.
+  [[nodiscard]] std::vector<Evidence*> take_due() { return std::exchange(due_, {}); }
+  [[nodiscard]] bool has_due() const { return !due_.empty(); }
 
   /// Notes what the last call of each collective used, for antiphon_chosen().
   void note(Collective collective, const std::string& used) { used_[index(collective)] = &used; }
@@ -103,6 +108,7 @@ class Decisions {
   std::vector<std::unique_ptr<Evidence>> evidence_;
   CodingTrial* on_trial_ = nullptr;
   Evidence* timed_ = nullptr;
+  std::vector<Evidence*> due_;
 };
 
 }  // namespace antiphon::mpi

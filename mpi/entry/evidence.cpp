@@ -70,6 +70,10 @@ bool Evidence::is_for(const Calls& calls, const std::vector<Choice>& ways) const
 
 const Choice& Evidence::begin() {
   ++number_;
+  if (due_) {
+    way_ = static_cast<std::size_t>(turns_.in_use());
+    return ways_[way_];
+  }
   way_ = static_cast<std::size_t>(turns_.next());
   timed_ = turns_.timed();
   if (timed_) began_s_ = now_s();
@@ -83,10 +87,26 @@ bool Evidence::end(bool as_chosen) {
   return turns_.done(as_chosen ? std::max<std::int64_t>(1, static_cast<std::int64_t>(ns)) : Turns::no_time);
 }
 
+bool Evidence::started(const MPI_Request* request) {
+  timed_ = false;
+  left_.push_back(request == nullptr ? nullptr : watch_completion(*request, began_s_));
+  due_ = turns_.done(Turns::no_time);
+  return due_;
+}
+
+/// Hands over the times of nonblocking calls, which have ended by now, or count nowhere.
+void Evidence::take_times() {
+  for (std::size_t i = 0; i < left_.size(); ++i) {
+    if (left_[i] != nullptr) turns_.set_time(i, left_[i]->ns());
+  }
+  left_.clear();
+  due_ = false;
+}
+
 std::string Evidence::name_of_all() const {
   std::string all(name(calls_.collective));
-  for (const std::int64_t value :
-       {calls_.sizes.least, calls_.sizes.most, std::int64_t{calls_.commutative}, std::int64_t{calls_.exact}})
+  for (const std::int64_t value : {calls_.sizes.least, calls_.sizes.most, std::int64_t{calls_.commutative},
+                                   std::int64_t{calls_.exact}, std::int64_t{calls_.nonblocking}})
     all += ' ' + std::to_string(value);
   for (const std::string& text : texts_) all += ' ' + text;
   for (const int node : shape_.node_of_rank) all += ' ' + std::to_string(node);
@@ -109,6 +129,7 @@ int Evidence::exchange(MPI_Comm comm, bool& all_offer_the_same) {
 
 void Evidence::agree(MPI_Comm comm) {
   const double began_s = now_s();
+  take_times();
   bool all_offer_the_same = false;
   if (comm == MPI_COMM_NULL || exchange(comm, all_offer_the_same) != MPI_SUCCESS) return turns_.skip();
   const int before = turns_.in_use();
@@ -128,7 +149,7 @@ void Evidence::agree(MPI_Comm comm) {
 
 /// Says which measurement the way in use rests on.
 std::string Evidence::why() const {
-  std::string text = "measured in this run: ";
+  std::string text = calls_.nonblocking ? "measured in this run, beside the computation: " : "measured in this run: ";
   const char* separator = "";
   for (int i = 0; i < static_cast<int>(ways_.size()); ++i) {
     const Turns::Shown& shown = turns_.shown(i);
@@ -155,7 +176,7 @@ Json Evidence::row() const {
     const Turns::Shown& shown = turns_.shown(i);
     if (i == in_use || shown.pairs == 0) continue;
     const bool sized = calls_.sizes.least >= 0;
-    return {{"collective", name(calls_.collective)},
+    return {{"collective", (calls_.nonblocking ? "i" : "") + std::string(name(calls_.collective))},
             {"least_bytes", sized ? Json(calls_.sizes.least) : Json()},
             {"most_bytes", sized ? Json(calls_.sizes.most) : Json()},
             {"ranks", shape_.size},
@@ -183,6 +204,7 @@ Json Evidence::rule() const {
   rule["nodes"] = only(shape_.nodes);
   rule["ranks_per_node"] = only(shape_.max_ranks_per_node);
   rule["blocked"] = shape_.blocked;
+  rule["nonblocking"] = calls_.nonblocking;
   // What holds for operands that may be worked on in any order must not change the order of others.
   if (is_reduction(calls_.collective) && calls_.exact) rule["exact"] = true;
   if (is_reduction(calls_.collective)) rule["commutative"] = calls_.commutative;

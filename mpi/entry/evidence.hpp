@@ -6,6 +6,7 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "antiphon/select.hpp"
 #include "entry/comm_shape.hpp"
 #include "json/json.hpp"
+#include "observe/time_left.hpp"
 
 namespace antiphon::mpi {
 
@@ -24,7 +26,8 @@ class Evidence {
     Collective collective{};
     SizeClass sizes;
     bool commutative = true;
-    bool exact = true;  ///< see Question::exact
+    bool exact = true;         ///< see Question::exact
+    bool nonblocking = false;  ///< the time that counts is what is left beside the program's computation
     bool operator==(const Calls&) const = default;
   };
   /// `ways` are different; the first is the choice of the rules. The shape must outlive this.
@@ -42,6 +45,9 @@ class Evidence {
   [[nodiscard]] const std::string& text() const { return texts_[way_]; }
   /// Ends a timed call; `as_chosen` says that it went the chosen way. Returns true if the ranks must agree() now.
   bool end(bool as_chosen);
+  /// Ends the start of a timed nonblocking call with this request; null: it did not go the chosen way. Its time is what
+  /// is left of it (observe/time_left.hpp). Returns true if the ranks must agree() at their next chance to wait.
+  bool started(const MPI_Request* request);
   /// Agrees with the other ranks. `comm` is null if they must not wait for each other now, alike on all ranks.
   void agree(MPI_Comm comm);
 
@@ -60,6 +66,7 @@ class Evidence {
 
  private:
   int exchange(MPI_Comm comm, bool& all_offer_the_same);
+  void take_times();
   [[nodiscard]] std::string why() const;
   void announce() const;
 
@@ -75,6 +82,8 @@ class Evidence {
   std::size_t way_ = 0;
   bool timed_ = false;
   double began_s_ = 0;
+  std::vector<std::shared_ptr<const TimeLeft>> left_;  ///< of this round's timed nonblocking calls
+  bool due_ = false;                                   ///< the round is over, and the ranks have not agreed
 };
 
 }  // namespace antiphon::mpi

@@ -15,7 +15,6 @@ std::string_view reason_of(Fate fate) {
     case Fate::gaps: return "elements with gaps, which the chosen algorithm cannot move";
     case Fate::device_memory: return "buffers in a GPU's memory";
     case Fate::no_progress: return "this MPI library has no hook by which nonblocking schedules could advance";
-    case Fate::own_operation: return "nonblocking, by an operation that the program may free meanwhile";
     case Fate::waits_first: return "nonblocking, and ranks would have to wait for each other first";
     case Fate::unsolvable: return "the chosen algorithm does not work for this call";
   }

@@ -19,9 +19,8 @@ enum class Fate : std::uint8_t {
   device_memory,    ///< some rank's buffers are in a GPU's memory
   unsolvable,       ///< what was chosen cannot solve this problem
   // These are fates of nonblocking calls.
-  no_progress,    ///< the library lets nothing advance beside its own calls
-  own_operation,  ///< a reduction by an operation that the program may free before it is used
-  waits_first,    ///< ranks would have to wait for each other before it begins
+  no_progress,  ///< the library lets nothing advance beside its own calls
+  waits_first,  ///< ranks would have to wait for each other before it begins
 };
 
 /// Says in users' words why the library does a call, for the summary; empty for a call that is done here. Where the

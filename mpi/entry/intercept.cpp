@@ -195,7 +195,10 @@ Outcome accelerate(const Call& call) {
   Outcome outcome{.fate = Fate::foreign};
   try {
     CommState* const state = CommState::of(call.comm);
-    if (state != nullptr) outcome = attempt(call, *state);
+    if (state != nullptr) {
+      state->agree_on_nonblocking();
+      outcome = attempt(call, *state);
+    }
     outcome.began_s = began_s;
     if (state != nullptr && summary::enabled()) {
       outcome.name = state->next_call_name(kind_of(call));

@@ -30,6 +30,7 @@
 #include "observe/network_report.hpp"
 #include "observe/plan_report.hpp"
 #include "observe/summary.hpp"
+#include "observe/time_left.hpp"
 #include "observe/trace.hpp"
 #include "observe/unseen.hpp"
 #include "start/handshake.hpp"
@@ -102,6 +103,7 @@ void before_finalize() {
   finish_gatherings();
   operations::forget_all();
   persistent::release_all();
+  forget_watched_requests();
   world.active = false;
   stop_capture();
   stop_framing();

@@ -8,10 +8,11 @@
 
 #include "call/describe.hpp"
 #include "call/neighbours.hpp"
-#include "call/reducible.hpp"
+#include "compress/collectives.hpp"
 #include "entry/account.hpp"
 #include "entry/comm_state.hpp"
 #include "entry/device_buffers.hpp"
+#include "entry/intercept.hpp"
 #include "entry/persistent.hpp"
 #include "entry/progress_thread.hpp"
 #include "job/clock.hpp"
@@ -29,6 +30,13 @@ Outcome leave(Fate fate, Outcome outcome) {
   return outcome;
 }
 
+/// Returns what the decision depends on. Exchanges that are alltoallv in other forms share one decision, as in blocking
+/// calls, so their ways do not take turns.
+Asked asked_without_waiting(const Description& d, bool takes_turns) {
+  return {d.collective, d.block_bytes, d.element_bytes, d.commutative,   !d.has_gaps(),
+          d.exact,      takes_turns,   /*waits=*/false, /*agrees=*/false};
+}
+
 /// Decides what does the call, and starts it if that is a schedule. It never waits for other ranks.
 Outcome attempt(const Call& given, CommState& state, MPI_Request* request) {
   Outcome outcome;
@@ -41,18 +49,16 @@ Outcome attempt(const Call& given, CommState& state, MPI_Request* request) {
   outcome.why = d.obstacle;
   if (summary::enabled()) outcome.block_bytes = mean_block_bytes(d, has_neighbours(given.form));
   if (!d.schedulable) return leave(Fate::not_schedulable, outcome);
-  if (is_reduction(d.collective) && !is_predefined(call.op)) return leave(Fate::own_operation, outcome);
-  if (d.has_gaps()) return leave(Fate::gaps, outcome);
   if (some_process_may_have_devices()) return leave(Fate::device_memory, outcome);
   if (!operations_advance_always()) return leave(Fate::no_progress, outcome);
-  const Choice& choice = state.decisions().decide({d.collective, d.block_bytes, d.element_bytes, d.commutative, true,
-                                                   d.exact, false, /*waits=*/false, /*agrees=*/false});
+  const Choice& choice = state.decisions().decide(asked_without_waiting(d, given.form == Form::plain));
   if (choice.algorithm == nullptr) {
+    if (state.decisions().times_call()) outcome.timed = &state;
     outcome.why = choice.reason;
     return leave(Fate::library_chosen, outcome);
   }
-  if (choice.algorithm->knowledge == Knowledge::all_counts) return leave(Fate::waits_first, outcome);
   if (choice.algorithm->multicasts) return leave(Fate::unsolvable, outcome);
+  if (encodes(choice) && d.has_gaps()) return leave(Fate::gaps, outcome);
   Problem problem = state.blank_problem(d.collective);
   make_problem(d, problem);
   problem.parameters = choice.parameters;
@@ -76,6 +82,10 @@ Outcome start_nonblocking(const Call& call, MPI_Request* request) {
     if (state == nullptr) return outcome;
     outcome = attempt(call, *state, request);
     outcome.began_s = began_s;
+    if (outcome.timed == nullptr) {
+      const bool started = outcome.done() && outcome.result == MPI_SUCCESS;
+      state->call_started(started ? request : nullptr);
+    }
     if (!outcome.done()) return outcome;
     if (summary::enabled()) count(call, outcome, *state->decisions().used(call.collective));
     if (trace::on()) trace::collective(call, began_s, true, outcome.result != MPI_SUCCESS);
@@ -88,6 +98,13 @@ Outcome start_nonblocking(const Call& call, MPI_Request* request) {
     if (handled != MPI_SUCCESS) outcome.result = handled;
   }
   return outcome;
+}
+
+void left_to_library(const Call& call, const Outcome& outcome, const MPI_Request* request) {
+  if (outcome.timed != nullptr) outcome.timed->call_started(request);
+  Outcome over = outcome;
+  over.timed = nullptr;
+  passed_on(call, over);
 }
 
 }  // namespace antiphon::mpi

@@ -14,7 +14,10 @@
 namespace antiphon::mpi {
 
 /// Starts the call as a schedule if that is the decision. If the call is not done, nothing has been started: the caller
-/// calls the library, then passed_on(). Whether it is done is the same on every rank of the communicator.
+/// calls the library, then left_to_library(). Whether it is done is the same on every rank of the communicator.
 Outcome start_nonblocking(const Call& call, MPI_Request* request);
+
+/// Notes that the library has started the call, with this request; null: it reported an error.
+void left_to_library(const Call& call, const Outcome& outcome, const MPI_Request* request);
 
 }  // namespace antiphon::mpi

@@ -11,7 +11,9 @@
 #include "call/describe.hpp"
 #include "call/owned.hpp"
 #include "entry/operations.hpp"
+#include "entry/planned_ways.hpp"
 #include "entry/program_request.hpp"
+#include "entry/share_counts.hpp"
 #include "entry/workspace.hpp"
 #include "job/warn.hpp"
 #include "job/world.hpp"
@@ -42,14 +44,15 @@ class NonblockingCall final : public Operation {
     rc_ = request_.begin(request);
     if (rc_ != MPI_SUCCESS) return rc_;
     provider.own.begin();
-    if (provider.own.ready()) run();
+    if (choice.algorithm->knowledge == Knowledge::all_counts) rc_ = counts_.begin(problem_, call.comm);
+    if (rc_ == MPI_SUCCESS && may_run()) run();
     operations::start(*this);
     return MPI_SUCCESS;
   }
 
   bool advance() override {
-    if (!runs_) {
-      if (!calls_.provider_.own.ready()) return false;
+    if (!runs_ && rc_ == MPI_SUCCESS) {
+      if (!may_run()) return false;
       run();
     }
     if (rc_ == MPI_SUCCESS) rc_ = runner().advance();
@@ -74,6 +77,9 @@ class NonblockingCall final : public Operation {
     return *schedule_->executor;
   }
 
+  /// Tells whether there is by now what the call needs of other ranks before it begins.
+  bool may_run() { return counts_.ready(problem_) && calls_.provider_.own.ready(); }
+
   void fail() {
     PMPI_Comm_call_errhandler(calls_.provider_.comm_for_errors(), rc_);
     // Messages that are still under way use their memory.
@@ -97,7 +103,7 @@ class NonblockingCall final : public Operation {
     exchange_ = calls_.take_exchange(choice_);
     if (exchange_) {
       exchange_->use_tags(tag_base_);
-      exchange_->prepare(problem_, {});
+      exchange_->prepare(problem_, planned_way());
     } else {
       schedule_ = calls_.take_schedule(problem_, choice_);
       if (schedule_ == nullptr) return MPI_ERR_INTERN;
@@ -108,10 +114,19 @@ class NonblockingCall final : public Operation {
     return workspace_->prepare(runner().scratch_bytes());
   }
 
+  /// Returns the way through a pattern of the plan that fits; else ranks go through no phases, as others may compute.
+  Way planned_way() {
+    if (!planned_) planned_.emplace(calls_.provider_.rank, calls_.provider_.size);
+    Advice* const advice = planned_->advice(problem_);
+    return advice == nullptr ? Way{} : advice->way_for(problem_);
+  }
+
   NonblockingCalls& calls_;
+  std::optional<PlannedWays> planned_;
   std::optional<OwnedCall> owned_;
   Description description_;
   Problem problem_;
+  SharedCounts counts_;
   Choice choice_;
   int tag_base_ = 0;
   NodeMemory* node_memory_ = nullptr;  ///< as it was when the call began, which is alike on all ranks

@@ -5,7 +5,7 @@
 
 #include "entry/operations.hpp"
 #include "job/progress.hpp"
-#include "job/progress_hook.hpp"
+#include "run/library_progress.hpp"
 
 namespace antiphon::mpi {
 
@@ -50,11 +50,9 @@ void OwnComm::outlive_original() {
 
 bool OwnComm::ready() {
   if (making_ == MPI_REQUEST_NULL) return true;
-  if (progress_hook::forbids_progress() && !progress_hook::is_complete(making_)) return false;
-  int done = 0;
-  PMPI_Test(&making_, &done, MPI_STATUS_IGNORE);
-  if (done != 0) PMPI_Comm_set_errhandler(own_, MPI_ERRORS_RETURN);
-  return done != 0;
+  if (!is_over(making_)) return false;
+  PMPI_Comm_set_errhandler(own_, MPI_ERRORS_RETURN);
+  return true;
 }
 
 }  // namespace antiphon::mpi

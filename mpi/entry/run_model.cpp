@@ -59,7 +59,8 @@ Profile profile_of_run() {
 
 std::string name_of(const Question& q, const std::vector<int>& nodes, const Choice& of_rules, const Choice& own) {
   std::string name(antiphon::name(q.collective));
-  for (const std::int64_t part : {q.bytes, q.element_bytes, std::int64_t{q.commutative}, std::int64_t{q.exact}})
+  for (const std::int64_t part :
+       {q.bytes, q.element_bytes, std::int64_t{q.commutative}, std::int64_t{q.exact}, std::int64_t{q.nonblocking}})
     name += ',' + std::to_string(part);
   name += of_rules.algorithm == nullptr ? " library " : " ours ";
   name += own.to_string() + " on";
@@ -98,10 +99,8 @@ bool asks_at_once(const Question& q) {
   return !q.exact || bits >= long_call_s * static_cast<double>(q.link_bits_per_s);
 }
 
-namespace {
-
-std::optional<ModelAnswer> computed(const Question& question, const CommShape& shape, const Choice& of_rules,
-                                    const Choice& own_of_rules) {
+std::optional<ModelAnswer> compute(const Question& question, const CommShape& shape, const Choice& of_rules,
+                                   const Choice& own_of_rules) {
   Question q = question;
   // All sizes of a class are one size to the model, whichever of them comes first.
   const SizeClass sizes = SizeClass::of(q.bytes);
@@ -121,6 +120,8 @@ std::optional<ModelAnswer> computed(const Question& question, const CommShape& s
   }
   return known[name] = answer;
 }
+
+namespace {
 
 /// An answer as text, for the other ranks; numbers with all their digits.
 constexpr std::size_t most_text_bytes = 512;
@@ -152,7 +153,7 @@ std::optional<ModelAnswer> answer_of(const std::string& text, Collective collect
 std::optional<ModelAnswer> ask(const Question& question, const CommShape& shape, const Choice& of_rules,
                                const Choice& own_of_rules, const FromFirst& from_first) {
   std::string text(most_text_bytes, '\0');
-  if (shape.rank == 0) text_of(computed(question, shape, of_rules, own_of_rules)).copy(text.data(), text.size());
+  if (shape.rank == 0) text_of(compute(question, shape, of_rules, own_of_rules)).copy(text.data(), text.size());
   from_first(text);
   return answer_of(text.c_str(), question.collective);
 }

@@ -26,4 +26,9 @@ using FromFirst = std::function<void(std::span<char> text)>;
 std::optional<ModelAnswer> ask(const Question& question, const CommShape& shape, const Choice& of_rules,
                                const Choice& own_of_rules, const FromFirst& from_first);
 
+/// Returns the same, computed by this rank for itself, for calls that may not wait for others. Every rank gets the same
+/// answer: it follows from what all know, and the model's arithmetic rounds alike on all machines of an architecture.
+std::optional<ModelAnswer> compute(const Question& question, const CommShape& shape, const Choice& of_rules,
+                                   const Choice& own_of_rules);
+
 }  // namespace antiphon::mpi::run_model

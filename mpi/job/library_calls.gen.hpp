@@ -59,6 +59,8 @@ struct LibraryCalls {
   decltype(&PMPI_Graph_create) Graph_create = nullptr;
   decltype(&PMPI_Dist_graph_create) Dist_graph_create = nullptr;
   decltype(&PMPI_Dist_graph_create_adjacent) Dist_graph_create_adjacent = nullptr;
+  decltype(&PMPI_Op_free) Op_free = nullptr;
+  decltype(&PMPI_Type_free) Type_free = nullptr;
   decltype(&PMPI_Init) Init = nullptr;
   decltype(&PMPI_Init_thread) Init_thread = nullptr;
   decltype(&PMPI_Session_init) Session_init = nullptr;
@@ -275,6 +277,8 @@ inline constexpr std::array library_call_names{
     "Graph_create",
     "Dist_graph_create",
     "Dist_graph_create_adjacent",
+    "Op_free",
+    "Type_free",
     "Init",
     "Init_thread",
     "Session_init",
@@ -500,6 +504,8 @@ extern LibraryCalls next_in_line;
 #define PMPI_Graph_create ::antiphon::mpi::library.Graph_create
 #define PMPI_Dist_graph_create ::antiphon::mpi::library.Dist_graph_create
 #define PMPI_Dist_graph_create_adjacent ::antiphon::mpi::library.Dist_graph_create_adjacent
+#define PMPI_Op_free ::antiphon::mpi::library.Op_free
+#define PMPI_Type_free ::antiphon::mpi::library.Type_free
 #define PMPI_Init ::antiphon::mpi::library.Init
 #define PMPI_Init_thread ::antiphon::mpi::library.Init_thread
 #define PMPI_Session_init ::antiphon::mpi::library.Session_init

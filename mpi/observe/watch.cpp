@@ -19,4 +19,9 @@ void set_p2p_handler(P2pHandler handler) {
   watch_for(WatchReason::handler, handler != nullptr);
 }
 
+void set_completion_timer(P2pRecorder* timer) {
+  watching::timer.store(timer, std::memory_order_release);
+  watch_for(WatchReason::completion, timer != nullptr);
+}
+
 }  // namespace antiphon::mpi

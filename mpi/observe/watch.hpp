@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every point-to-point call goes through this file while a reason to watch exists.
 //
-// Without a reason (no compression, no trace, no persistent operation), p2p_watched() is one load, and the generated
-// wrappers call the library. Higher rooms register here what they do with calls; this room knows none of them.
+// Without a reason (no compression, no trace, no operation, no timed request), p2p_watched() is one load, and the
+// generated wrappers call the library. Higher rooms register here what they do with calls; this room knows none of
+// them.
 #pragma once
 
 #include <mpi.h>
@@ -54,11 +55,12 @@ class P2pRecorder {
 using P2pHandler = bool (*)(const P2pCall& call, int& result);
 
 /// Names the reasons why wrappers must do more than call the library.
-enum class WatchReason : std::uint8_t { recorder = 1, handler = 2, framing = 4 };
+enum class WatchReason : std::uint8_t { recorder = 1, handler = 2, framing = 4, completion = 8 };
 
 namespace watching {
 inline std::atomic<P2pRecorder*> recorder{nullptr};
 inline std::atomic<P2pHandler> handler{nullptr};
+inline std::atomic<P2pRecorder*> timer{nullptr};
 inline std::atomic<std::uint8_t> reasons{0};  ///< one bit for each WatchReason
 /// True inside a watched call: what the library then calls by itself (Open MPI's Sendrecv_replace does) is its own.
 inline constinit thread_local bool inside [[gnu::tls_model("initial-exec")]] = false;
@@ -75,6 +77,10 @@ void set_p2p_recorder(P2pRecorder* recorder);
 
 /// Shows every point-to-point call to this handler from now on; null stops that.
 void set_p2p_handler(P2pHandler handler);
+
+/// Shows every point-to-point call to this one, too, while there is a reason of completion; null stops that. It must
+/// outlive calls under way.
+void set_completion_timer(P2pRecorder* timer);
 
 /// Provides the place for statuses: the program's own, or discarded room if the program ignores statuses.
 class StatusRoom {
@@ -110,12 +116,14 @@ template <class Run>
 int watch(const P2pCall& call, Run&& run) {
   const InsideWatch inside;
   P2pRecorder* const recorder = watching::recorder.load(std::memory_order_acquire);
+  P2pRecorder* const timer = watching::timer.load(std::memory_order_acquire);
   if (recorder != nullptr) recorder->before(call);
+  if (timer != nullptr) timer->before(call);
   int result = MPI_SUCCESS;
   const P2pHandler handler = watching::handler.load(std::memory_order_acquire);
   if (handler == nullptr || !handler(call, result)) result = run();
-  if (recorder == nullptr) return result;
-  recorder->after(call, result);
+  if (timer != nullptr) timer->after(call, result);
+  if (recorder != nullptr) recorder->after(call, result);
   return result;
 }
 

@@ -39,6 +39,8 @@ constexpr std::uint64_t watched_calls = 8;
 constexpr std::uint64_t longest_round = 65536;
 /// A longer time is taken as this, so that sums stay numbers: 100 hours.
 constexpr std::int64_t longest_ns = std::int64_t{360'000} * 1'000'000'000;
+/// Is more than any time, so that it is the maximum of all ranks where one of them does not know.
+constexpr std::int64_t not_known = INT64_MAX;
 
 }  // namespace
 
@@ -58,6 +60,10 @@ bool Turns::done(std::int64_t ns) {
   return ++call_ == length_;
 }
 
+void Turns::set_time(std::size_t n, std::optional<std::int64_t> ns) {
+  numbers_[n + 1] = ns ? std::clamp<std::int64_t>(*ns, 1, longest_ns) : not_known;
+}
+
 void Turns::skip() {
   tried_ = -1;
   calls_ += length_;
@@ -66,6 +72,7 @@ void Turns::skip() {
 
 void Turns::take_in(std::int64_t agreement_ns) {
   agreement_ns_ = std::max<std::int64_t>(0, -numbers_[0]);
+  std::replace(numbers_.begin() + 1, numbers_.end(), not_known, std::int64_t{0});
   account();
   calls_ += length_;
   if (watch()) forget();

@@ -41,6 +41,7 @@ Question read_question(const JsonNode& request) {
   q.link_bits_per_s = request.integer_or("link_bits_per_s", 0, 0, INT64_MAX);
   q.blocked = request.boolean_or("blocked", true);
   q.nonblocking = request.boolean_or("nonblocking", false);
+  q.multicasts = !q.nonblocking;
   if (const auto transport = request.find("transport")) q.transport = transport->text();
   if (const auto mpi = request.find("mpi")) q.mpi = mpi->text();
   return q;

@@ -83,7 +83,12 @@ struct LibraryAlgorithms::Impl {
     if (ranks < 2) return;
     if (depth > max_depth) throw InvalidArgument("the tables go round in a circle");
     const JsonNode document = tables();
-    const auto of_collective = document.find(name(call.collective));
+    // Parts of a nonblocking call that the table does not spell out are taken for blocking ones.
+    const bool nonblocking = call.nonblocking && depth == 0;
+    const auto of_nonblocking = nonblocking ? document.find("nonblocking") : std::nullopt;
+    const auto of_collective = nonblocking && of_nonblocking ? of_nonblocking->find(name(call.collective))
+                               : nonblocking                 ? std::nullopt
+                                                             : document.find(name(call.collective));
     if (!of_collective) throw InvalidArgument("nothing is known of " + std::string(name(call.collective)));
     const JsonNode table = sub.empty() ? *of_collective : of_collective->at(sub);
     const auto size_kind = table.find("size");

@@ -38,6 +38,8 @@ constexpr double worth_leaving = 2.0;
 /// holds for longer ones that are cut into parts: a guess does not know what switches take that store them.
 constexpr std::int64_t least_guessed_bytes = 512;
 constexpr std::int64_t least_guessed_whole_bytes = 2048;
+/// Of nonblocking calls, starting and looking after them is a larger part.
+constexpr std::int64_t least_guessed_nonblocking_bytes = 4096;
 constexpr std::int64_t slow_link_bits_per_s = 300'000'000;
 /// A guess knows little of what a message within a node costs where ranks share cores; shorter messages hang on it.
 constexpr std::int64_t least_guessed_nested_bytes = 65536;
@@ -253,6 +255,7 @@ std::string in_milliseconds(double seconds) {
 }
 
 std::int64_t least_bytes_to_guess(const Question& question) {
+  if (question.nonblocking) return least_guessed_nonblocking_bytes;
   const bool whole = question.collective == Collective::bcast || question.collective == Collective::reduce ||
                      question.collective == Collective::allreduce;
   return whole && question.link_bits_per_s < slow_link_bits_per_s ? least_guessed_whole_bytes : least_guessed_bytes;
@@ -271,7 +274,8 @@ std::optional<ModelAnswer> ask_model(const Question& question, const Cluster& cl
   if (nests && guessed && question.bytes < least_guessed_nested_bytes) return std::nullopt;
   if (guessed && question.bytes < least_bytes_to_guess(question)) return std::nullopt;
   if (takes_from_library && library == nullptr) return std::nullopt;
-  const PredictedCall call{question.collective, question.bytes, 0, question.element_bytes, question.commutative};
+  const PredictedCall call{question.collective,    question.bytes,       0,
+                           question.element_bytes, question.commutative, question.nonblocking};
   const Cluster sharing = cluster.sharing_memory();
   BestOfOurs ours(call, sharing, favourite);
   ours.try_all();

@@ -65,7 +65,7 @@ def test_wrong_usage(name: str) -> None:
 @pytest.mark.parametrize(
     "argv",
     [("lookahead", "96", "8"), ("slabs", "64", "2", "2"), ("neighbours", "stencil", "50", "3"),
-     ("neighbours", "sparse", "50", "3")],
+     ("neighbours", "faces", "50", "3"), ("neighbours", "sparse", "50", "3"), ("lines_cg", "40", "4", "1")],
     ids=lambda argv: "-".join(argv[:2]),
 )  # fmt: skip
 def test_overlapping(mpi: Mpi, argv: tuple[str, ...]) -> None:

@@ -24,10 +24,10 @@ def counts(rank: int, comm: Communicator, kind: int) -> tuple[int, ...]:
     return tuple(5 if to == rank else (rank + 1) * 1000 * kind + to for to in range(comm.size))
 
 
-def alltoallv(rank: int, comm: Communicator, kind: int, start: int) -> Call:
+def alltoallv(rank: int, comm: Communicator, kind: int, start: int, function: str = "MPI_Alltoallv") -> Call:
     place = comm.members.index(rank)
     received = tuple(counts(other, comm, kind)[place] for other in range(comm.size))
-    shape = Shape("MPI_Alltoallv", comm, send_size=4, receive_size=4, send_counts=counts(place, comm, kind),
+    shape = Shape(function, comm, send_size=4, receive_size=4, send_counts=counts(place, comm, kind),
                   receive_counts=received)  # fmt: skip
     return Call(shape, start, 1000 * (rank + 1))
 
@@ -39,13 +39,14 @@ def trace_file(folder: Path, kinds: list[int]) -> Path:
         calls = [alltoallv(rank, WORLD, kind, 10_000 * i) for i, kind in enumerate(kinds)]
         calls.append(alltoallv(rank, AGAIN, 9, 10**6))
         if rank != 1:
-            calls += [alltoallv(rank, PAIR, 4, 2 * 10**6), alltoallv(rank, PAIR, 4, 3 * 10**6)]
+            calls += [alltoallv(rank, PAIR, 4, i * 10**6, "MPI_Ialltoallv") for i in (2, 3)]
         comms = [WORLD, AGAIN, PAIR] if rank != 1 else [WORLD, AGAIN]
         shapes = list(dict.fromkeys(call.shape for call in calls))
         ranks.append(RankTrace(rank, comms, shapes, calls, 0, 10**7, 0))
-    header = {"ranks": 3, "functions": ["MPI_Alltoallv"], "nodes": [0, 1, 1]}
+    functions = ("MPI_Alltoallv", "MPI_Ialltoallv")
+    header = {"ranks": 3, "functions": list(functions), "nodes": [0, 1, 1]}
     file = folder / "run.trace"
-    file.write_bytes(encode(Trace(3, ("MPI_Alltoallv",), header, ranks)))
+    file.write_bytes(encode(Trace(3, functions, header, ranks)))
     return file
 
 

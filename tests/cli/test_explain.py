@@ -113,6 +113,17 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert {a["algorithm"] for a in document["alternatives"]} >= {"flat", "binomial", "binary"}
 
 
+def test_nonblocking_calls_have_their_own_choice(capsys: pytest.CaptureFixture[str]) -> None:
+    """GIVEN the same call, nonblocking THEN it is held against what the library does for that."""
+    options = ["bcast", "--ranks", "16", "--bytes", "1m", "--link-rate", "25gbit", "--mpi", "openmpi", "--json"]
+    blocking, nonblocking = (json.loads(explain(capsys, *options, *more)) for more in ([], ["--nonblocking"]))
+    assert nonblocking["question"]["nonblocking"] and not blocking["question"]["nonblocking"]
+    assert "call" in {fact["name"] for fact in nonblocking["facts"]}
+    # A binomial tree there, which sends the whole message four times; scattered and gathered here.
+    assert nonblocking["choice"]["algorithm"] and "the library's longer" in nonblocking["choice"]["reason"]
+    assert nonblocking["choice"]["reason"] != blocking["choice"]["reason"]
+
+
 def test_a_profiles_decisions_are_used(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     rules = [{"collective": "bcast", "use": "flat:segment_bytes=4k", "why": "measured here"}]
     profile = tmp_path / "profile.json"

@@ -75,6 +75,15 @@ def test_the_better_way_wins(turns: Any) -> None:
     assert off.lines("bits") == to_own.lines("bits")
 
 
+def test_what_is_left_of_nonblocking_calls_decides(turns: Any) -> None:
+    """GIVEN nonblocking calls whose start takes long by the rules' way WHEN there are blocking ones on the communicator
+    THEN ranks agree there, and the run moves to the better way for nonblocking calls.
+    """
+    result = turns("i", 250, slow_us="12000")
+    (row,) = tried(result, "ibcast")
+    assert (row["in_use"], row["tried"], row["calls"]) == (CHAIN, "library", 250), row
+
+
 def test_what_was_asked_for_is_not_tried(turns: Any) -> None:
     """GIVEN a forced choice, or an operation of the program THEN nothing else is tried, however bad the choice is."""
     forced = turns("bp", 115, TINY, ANTIPHON_FORCE="bcast:chain:segment_bytes=1k")

@@ -49,6 +49,14 @@ def test_the_model_corrects_the_table(native: Mpi, program: Path, run_ranks: Cal
     assert count(by_table, by_library=True) == 30
 
 
+def test_nonblocking_calls_ask_the_model(native: Mpi, program: Path, run_ranks: Callable[..., Any]) -> None:
+    """GIVEN nonblocking calls, in which no rank can tell the others THEN all come to the same choice by the model."""
+    result = run_ranks(native, RANKS, [program, 30, 0, "n"], **NODES, ANTIPHON_VERBOSE="2")
+    assert result.returncode == 0 and "0 wrong" in result.text.splitlines(), result.text
+    assert " (the model: " in result.text
+    assert result.used("iallreduce").keys() - {"library"}
+
+
 def test_short_calls_are_asked_about_when_they_come_often(
     native: Mpi, program: Path, run_ranks: Callable[..., Any]
 ) -> None:

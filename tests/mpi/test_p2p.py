@@ -127,8 +127,10 @@ def test_memory_is_capped(native: Mpi, compiled: Compile, run_ranks: Run) -> Non
 def test_order_and_company(mpi: Mpi, threads: tuple[str, ...], compiled: Compile, run_ranks: Run) -> None:
     """GIVEN receives completed out of order, errors, other requests in one call, threads THEN frames change nothing."""
     program = compiled(mpi, [PROGRAMS / "p2p_order.c"])
+    # MPICH 5 over UCX now and then crashes in MPI_Cancel of a send, without Antiphon: docs/findings/libraries.
+    cancels = [] if mpi.family == "openmpi" else ["sends-stay"]
     for preload in (False, True):
-        result = run_ranks(mpi, 3, [program, *threads], preload=preload, ANTIPHON_COMPRESS="force")
+        result = run_ranks(mpi, 3, [program, *threads, *cancels], preload=preload, ANTIPHON_COMPRESS="force")
         assert result.returncode == 0, result.text
         assert result.lines("verified") == ["verified"], result.text
     encoded = sum(row["encoded"] for row in result.summary["compression"])

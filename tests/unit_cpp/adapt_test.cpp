@@ -198,6 +198,23 @@ TEST_CASE("where ranks cannot agree, nothing is concluded") {
   CHECK_FALSE(turns.knows());
 }
 
+TEST_CASE("times may follow later, and what a rank does not know counts on no rank") {
+  const auto way_after = [](bool known) {
+    Turns turns({.contenders = 2, .first_round = 8, .agreement_ns = 1000});
+    std::vector<std::int64_t> times;
+    for (int i = 0; i < 600; ++i) {
+      if (turns.timed()) times.push_back(turns.next() == 1 ? 500'000 : 1'000'000);
+      if (!turns.done(Turns::no_time)) continue;
+      for (std::size_t n = 0; n < times.size(); ++n) turns.set_time(n, known ? std::optional(times[n]) : std::nullopt);
+      times.clear();
+      turns.take_in(1000);
+    }
+    return turns.in_use();
+  };
+  CHECK(way_after(true) == 1);
+  CHECK(way_after(false) == 0);
+}
+
 TEST_CASE("what was broken off goes on with what was known, and is told apart from what knows less") {
   Turns turns({.contenders = 2, .first_round = 8, .agreement_ns = 1000});
   const auto run = [](Turns& some, int calls) {

@@ -2,6 +2,7 @@
 """Show what would be run for a collective call, why, and its rounds
 
   antiphon explain alltoall --ranks 16 --bytes 64k
+  antiphon explain alltoall --ranks 16 --bytes 64k --nonblocking          MPI_Ialltoall
   antiphon explain bcast --ranks 16 --bytes 256k --algorithm chain:segment_bytes=4k --svg bcast.svg
   antiphon explain --pattern random --ranks 16 --link-rate 100mbit        a pattern in phases, by every scheduler
   antiphon explain --plan plan.json --svg phases.svg                      what `antiphon compile` made of a trace
@@ -51,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--root", type=int, default=0, metavar="R", help="root of a rooted collective (default: 0)")
     parser.add_argument("--element-bytes", type=int, metavar="E", help="reductions: size of an element (default: 8)")
     parser.add_argument("--ordered", action="store_true", help="reductions: operands may not change places")
+    parser.add_argument("--nonblocking", action="store_true", help="MPI_I…: beside the library's nonblocking call")
     parser.add_argument("--algorithm", metavar="A[:P=V,…]", help="show this one instead of the rules' choice")
     parser.add_argument("--link-rate", metavar="RATE", help=f"of a node's link, as 100mbit or 1gbit, or `unknown` "
                         f"(default: {ASSUMED_RATE}; of a plan {COMPILED_RATE})")  # fmt: skip
@@ -116,6 +118,9 @@ def facts_of(args: argparse.Namespace, call: ExplainedCall, profile: str | None)
     ]
     if call.mpi:
         facts.append(Fact("library", call.mpi, "--mpi" if args.mpi else told))
+    if call.nonblocking:
+        facts.append(Fact("call", f"MPI_I{call.collective}; times are of starting it and waiting at once: what is left "
+                          "beside a computation is at most that", "--nonblocking"))  # fmt: skip
     if profile:
         rules = len(parse_json(profile).get("decisions", {}).get("rules", []))
         facts.append(Fact("rules", f"{rules} of the profile, then the built-in ones", str(args.profile)))

@@ -69,6 +69,8 @@ class Question:
     mpi: str = ""
     #: What messages between nodes travel by: "tcp" over Ethernet, "other"; "" means unknown.
     transport: str = "tcp"
+    #: MPI_I…: the alternative is the library's nonblocking call.
+    nonblocking: bool = False
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,8 @@ class ExplainedCall:
     mpi: str = ""
     #: What messages between nodes travel by: "tcp" over Ethernet, or "other".
     transport: str = "tcp"
+    #: MPI_I… instead of MPI_….
+    nonblocking: bool = False
 
     @property
     def nodes(self) -> int:
@@ -45,7 +47,7 @@ class ExplainedCall:
         return core.Question(
             self.collective, self.ranks, self.nodes, min(self.ranks_per_node, self.ranks),
             None if unknown else self.bytes, self.element_bytes, self.commutative, self.link_bits_per_s, mpi=self.mpi,
-            transport=self.transport,
+            transport=self.transport, nonblocking=self.nonblocking,
         )  # fmt: skip
 
     def case(self, algorithm: str) -> core.Case:

@@ -39,7 +39,7 @@ def call_of_options(args: argparse.Namespace, profile: str | None = None) -> Exp
                             hint="name the element's size with --element-bytes")  # fmt: skip
     return ExplainedCall(args.collective, args.ranks, args.ranks_per_node, size, args.root, element_bytes,
                 not args.ordered, rate_of(args.link_rate, profile), library_of(args.mpi, profile),
-                args.transport)  # fmt: skip
+                args.transport, args.nonblocking)  # fmt: skip
 
 
 def rate_of(option: str | None, profile: str | None) -> int:

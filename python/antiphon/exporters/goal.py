@@ -48,6 +48,7 @@ def export_schedule(args: argparse.Namespace) -> Exported:
             link_rate=None,
             mpi="",
             transport="tcp",
+            nonblocking=False,
         )
     )
     algorithm = args.algorithm or core.choose(call.question(), own=True).choice

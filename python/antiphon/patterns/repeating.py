@@ -10,13 +10,18 @@ from dataclasses import dataclass
 from antiphon.patterns import Pattern
 from antiphon.trace import Call, RankTrace, Trace
 
-#: A plan is used for these calls: blocking ones, and started ones of the same name with _init.
+#: A plan is used for these calls: blocking and nonblocking ones, and started ones of the same name with _init.
 NAMES = (
     "Alltoallv",
     "Alltoallw",
     *(f"Neighbor_{kind}" for kind in ("allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw")),
 )
-FUNCTIONS = frozenset(f"MPI_{name}{kind}{large}" for name in NAMES for kind in ("", "_init") for large in ("", "_c"))
+FUNCTIONS = frozenset(
+    f"MPI_{form}{large}"
+    for name in NAMES
+    for form in (name, f"I{name.lower()}", f"{name}_init")
+    for large in ("", "_c")
+)
 
 Members = tuple[int | None, ...]
 

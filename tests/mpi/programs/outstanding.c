@@ -5,7 +5,8 @@
  *   threads    the same from 4 threads, each with its own 8
  *   cross      ranks wait inside the library, in collectives of another communicator, for a rank that waits for an
  *              operation which those ranks have started
- *   lifetimes  communicators and datatypes are freed while operations that use them are under way
+ *   lifetimes  communicators, datatypes and operations are freed while calls that use them are under way; counts that
+ *              only a root knows
  *   late       one rank starts late and after messages that it needs from the others */
 #include <mpi.h>
 #include <pthread.h>
@@ -180,6 +181,67 @@ static void lifetimes(void) {
   }
 }
 
+typedef struct {
+  int number;
+  int unused;
+  int other;
+} Pair;
+
+static void add_pairs(void* in, void* to, int* count, MPI_Datatype* type) {
+  MPI_Aint lb = 0, extent = 0;
+  MPI_Type_get_extent(*type, &lb, &extent);
+  if (extent != (MPI_Aint)sizeof(Pair)) wrong++;
+  for (int i = 0; i < *count; i++) {
+    ((Pair*)to)[i].number += ((Pair*)in)[i].number;
+    ((Pair*)to)[i].other += ((Pair*)in)[i].other;
+  }
+}
+
+/* The program's operation and its type, with a gap, are freed while the reduction is under way. */
+static void reduce_pairs(int number) {
+  static Pair sent[block], got[block];
+  MPI_Datatype two, pair;
+  MPI_Op op;
+  MPI_Request request;
+  MPI_Type_vector(2, 1, 2, MPI_INT, &two);
+  MPI_Type_create_resized(two, 0, sizeof(Pair), &pair);
+  MPI_Type_commit(&pair);
+  MPI_Op_create(add_pairs, 1, &op);
+  for (int i = 0; i < block; i++) {
+    sent[i] = (Pair){value(1, rank, 0, number, i), -1, rank};
+    got[i] = (Pair){0, -2, 0};
+  }
+  MPI_Iallreduce(sent, got, block, pair, op, MPI_COMM_WORLD, &request);
+  MPI_Op_free(&op);
+  MPI_Type_free(&two);
+  MPI_Type_free(&pair);
+  wrong += op != MPI_OP_NULL || pair != MPI_DATATYPE_NULL;
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  for (int i = 0; i < block; i++) {
+    int sum = 0;
+    for (int r = 0; r < size; r++) sum += value(1, r, 0, number, i);
+    wrong += got[i].number != sum || got[i].unused != -2 || got[i].other != size * (size - 1) / 2;
+  }
+}
+
+/* Only the root knows all counts; it starts last. */
+static void gather_lengths(int number) {
+  static int sent[block], got[most_ranks * block];
+  int counts[most_ranks], places[most_ranks], root = number % size, end = 0;
+  MPI_Request request;
+  for (int r = 0; r < size; r++) {
+    counts[r] = (r * 37 + number * 11) % block;
+    places[r] = end;
+    end += counts[r];
+  }
+  for (int i = 0; i < block; i++) sent[i] = value(2, rank, root, number, i);
+  if (rank == root) usleep(2000);
+  MPI_Igatherv(sent, counts[rank], MPI_INT, got, counts, places, MPI_INT, root, MPI_COMM_WORLD, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  for (int r = 0; rank == root && r < size; r++)
+    for (int i = 0; i < counts[r]; i++) wrong += got[places[r] + i] != value(2, r, root, number, i);
+}
+
 static void late(void) {
   static Operation operations[6];
   MPI_Request requests[6];
@@ -210,8 +272,11 @@ int main(int argc, char** argv) {
   if (strcmp(mode, "many") == 0) many(1);
   else if (strcmp(mode, "threads") == 0 && provided == MPI_THREAD_MULTIPLE) many(threads);
   else if (strcmp(mode, "cross") == 0) cross();
-  else if (strcmp(mode, "lifetimes") == 0) lifetimes();
-  else if (strcmp(mode, "late") == 0) late();
+  else if (strcmp(mode, "lifetimes") == 0) {
+    lifetimes();
+    for (int number = 0; number < 8; number++) reduce_pairs(number);
+    for (int number = 0; number < 8; number++) gather_lengths(number);
+  } else if (strcmp(mode, "late") == 0) late();
   long all = 0, mine = wrong;
   MPI_Reduce(&mine, &all, 1, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0) puts(all == 0 ? "verified" : "wrong");

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Alltoallv and Alltoallw with patterns that are hard for protocols, repeated, and changed on some ranks only:
- * patterns [calls]. Prints "fine" on rank 0. */
+ * patterns [calls [nonblocking]]. Prints "fine" on rank 0. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { KINDS = 9, MOST = 64 };
-static int rank, size, wrong;
+static int rank, size, wrong, nonblocking;
 static int out[MOST], in[MOST], to[MOST], from[MOST];
 
 /* Bytes from one rank to another; `turn` changes some patterns. */
@@ -56,13 +56,16 @@ static void layout(int kind, int turn, int* send_total, int* recv_total) {
 
 static void exchange(int kind, int turn, int with_w) {
   int send_total, recv_total;
+  MPI_Request request = MPI_REQUEST_NULL;
   layout(kind, turn, &send_total, &recv_total);
   unsigned char* s = malloc((size_t)send_total);
   unsigned char* r = malloc((size_t)recv_total);
   memset(r, 0xA5, (size_t)recv_total);
   for (int t = 0; t < size; t++)
     for (int i = 0; i < out[t]; i++) s[to[t] + i] = content(rank, t, i);
-  if (!with_w) {
+  if (!with_w && nonblocking) {
+    MPI_Ialltoallv(s, out, to, MPI_BYTE, r, in, from, MPI_BYTE, MPI_COMM_WORLD, &request);
+  } else if (!with_w) {
     MPI_Alltoallv(s, out, to, MPI_BYTE, r, in, from, MPI_BYTE, MPI_COMM_WORLD);
   } else {
     MPI_Datatype st[MOST], rt[MOST];
@@ -70,8 +73,11 @@ static void exchange(int kind, int turn, int with_w) {
       st[t] = t % 2 ? MPI_BYTE : MPI_CHAR;
       rt[t] = rank % 2 ? MPI_BYTE : MPI_CHAR;
     }
-    MPI_Alltoallw(s, out, to, st, r, in, from, rt, MPI_COMM_WORLD);
+    if (nonblocking) MPI_Ialltoallw(s, out, to, st, r, in, from, rt, MPI_COMM_WORLD, &request);
+    else MPI_Alltoallw(s, out, to, st, r, in, from, rt, MPI_COMM_WORLD);
+    if (nonblocking) MPI_Wait(&request, MPI_STATUS_IGNORE); /* before the types are gone */
   }
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
   check(with_w ? "alltoallw" : "alltoallv", kind, r);
   free(s);
   free(r);
@@ -82,6 +88,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   int calls = argc > 1 ? atoi(argv[1]) : 6;
+  nonblocking = argc > 2;
   for (int kind = 0; kind < KINDS; kind++)
     for (int turn = 0; turn < calls; turn++) exchange(kind, turn, 0);
   for (int kind = 0; kind < KINDS; kind++) exchange(kind, 0, 1);

@@ -27,6 +27,31 @@ static void broadcast(int call, MPI_Comm comm) {
   for (int i = 0; i < bytes; ++i) wrong += data[i] != (call & 255);
 }
 
+/// Broadcasts beside a computation; another call now and then lets ranks wait for each other.
+static void broadcast_beside(int call, MPI_Comm comm) {
+  static unsigned char data[bytes];
+  const int root = call % size;
+  MPI_Request request;
+  memset(data, rank == root ? call & 255 : 0, bytes);
+  come_late();
+  MPI_Ibcast(data, bytes, MPI_BYTE, root, comm, &request);
+  usleep(200);
+  if (call % 2 == 0) MPI_Wait(&request, MPI_STATUS_IGNORE);
+  for (int done = call % 2 == 0; !done;) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+  for (int i = 0; i < bytes; ++i) wrong += data[i] != (call & 255);
+  if (call % 4 == 0) MPI_Barrier(comm);
+}
+
+static void add_whole_beside(int call) {
+  static int in[numbers], out[numbers];
+  MPI_Request request;
+  for (int i = 0; i < numbers; ++i) in[i] = rank + i + call;
+  MPI_Iallreduce(in, out, numbers, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+  come_late();
+  MPI_Waitall(1, &request, MPI_STATUSES_IGNORE);
+  for (int i = 0; i < numbers; ++i) wrong += out[i] != size * (size - 1) / 2 + size * (i + call);
+}
+
 static void add_whole(int call) {
   static int in[numbers], out[numbers];
   for (int i = 0; i < numbers; ++i) in[i] = rank + i + call;
@@ -81,6 +106,8 @@ int main(int argc, char** argv) {
     for (int call = 0; call < calls; ++call) {
       if (*kind == 'b') broadcast(call, MPI_COMM_WORLD);
       if (*kind == 'c') broadcast(call, own);
+      if (*kind == 'i') broadcast_beside(call, own);
+      if (*kind == 'n') add_whole_beside(call);
       if (*kind == 'w') add_whole(call);
       if (*kind == 'f') add_floating(call);
       if (*kind == 'p') add_by_program(call);
