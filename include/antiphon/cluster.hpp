@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "antiphon/index.hpp"
+#include "antiphon/places.hpp"
 #include "antiphon/profile.hpp"
 
 namespace antiphon {
-
-/// Returns all ranks node by node, and those of a node by number; `node_of_rank` has the node of each rank.
-std::vector<int> ranks_along_nodes(std::span<const int> node_of_rank);
-/// Returns how many ranks each node holds (Problem::node_sizes): in the order in which they come where the ranks of
-/// each node follow one another, else in that order.
-std::vector<int> node_sizes_of(std::span<const int> node_of_rank);
 
 /// A level of a regular tree of switches.
 struct TreeLevel {
@@ -60,10 +56,10 @@ class Cluster {
   [[nodiscard]] double ranks_on_core() const { return cores_ > 0 ? static_cast<double>(ranks_on_cores_) / cores_ : 0; }
   /// Returns how long a waiting rank holds its core when this many ranks share it.
   [[nodiscard]] double turn_s() const { return profile_.processors.turn_with(ranks_on_core()); }
-  /// Returns the ranks node by node, and those of a node by number; empty if they stand so already.
-  [[nodiscard]] std::vector<int> along_nodes() const;
-  /// As node_sizes_of().
-  [[nodiscard]] std::vector<int> node_sizes() const;
+  /// Puts the ranks along the tree of switches and nodes, as a run does.
+  [[nodiscard]] Places places(std::optional<int> root = std::nullopt) const {
+    return places_along(node_of_rank_, profile_.topology, root);
+  }
   /// Returns the cluster as our schedules see it (Profile::sharing_memory).
   [[nodiscard]] Cluster sharing_memory() const { return {profile_.sharing_memory(), node_of_rank_}; }
   /// Returns a cluster of the same kind with another number of ranks. A regular tree with fewer nodes keeps its shape,

@@ -60,8 +60,14 @@ struct PredictedCall {
   int root = 0;
   std::int64_t element_bytes = 1;
   bool commutative = true;
-  bool nonblocking = false;     ///< what a library does for MPI_I… (it says nothing about schedules)
-  std::vector<int> node_sizes;  ///< as Problem::node_sizes; of fewer ranks, the first of them count
+  bool nonblocking = false;       ///< what a library does for MPI_I… (it says nothing about schedules)
+  std::vector<int> node_sizes;    ///< as Problem::node_sizes; of fewer ranks, the first of them count
+  std::vector<int> switch_sizes;  ///< as Problem::switch_sizes, likewise
+
+  /// Returns the root where the collective has one.
+  [[nodiscard]] std::optional<int> root_if_any() const {
+    return has_root(collective) ? std::optional(root) : std::nullopt;
+  }
 };
 /// Returns one rank's problem.
 Problem problem_of(const PredictedCall& call, int rank, int size, const Algorithm& algorithm,

@@ -89,6 +89,8 @@ struct Problem {
   /// How many ranks each node holds, which stand at consecutive places; empty: unknown, or they do not. For builders
   /// that serve several levels.
   std::vector<int> node_sizes;
+  /// How many ranks each switch holds, which stand at consecutive places, whole nodes; empty: one switch, or unknown.
+  std::vector<int> switch_sizes;
 
   [[nodiscard]] std::int64_t parameter(
       std::string_view parameter_name) const;  ///< throws InvalidArgument if there is none

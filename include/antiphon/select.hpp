@@ -36,6 +36,7 @@ struct Question {
   /// How far apart in MPI_COMM_WORLD the ranks are: 1 for the world and rows of a grid, the width for its columns; 0:
   /// differently far.
   int stride = 1;
+  int max_ranks_per_switch = 0;  ///< 0: one switch, or unknown
 };
 
 /// The answer: an algorithm with all its parameters, or none: the library's own collective.

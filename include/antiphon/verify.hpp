@@ -41,8 +41,9 @@ struct Case {
   bool in_place = false;
   std::uint64_t seed = 1;
   Parameters parameters;
-  std::vector<int> order;       ///< as Problem::order
-  std::vector<int> node_sizes;  ///< as Problem::node_sizes
+  std::vector<int> order;         ///< as Problem::order
+  std::vector<int> node_sizes;    ///< as Problem::node_sizes
+  std::vector<int> switch_sizes;  ///< as Problem::switch_sizes
 };
 
 /// Returns every rank's problem. Irregular sizes come from the case's seed; `knowledge` decides which sizes each rank

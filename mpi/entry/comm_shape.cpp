@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "antiphon/cluster.hpp"
+#include "job/world.hpp"
 #include "job/world_ranks.hpp"
 
 namespace antiphon::mpi {
@@ -41,10 +41,16 @@ std::optional<CommShape> shape_of(MPI_Comm comm) {
   int runs = 1;
   for (std::size_t i = 1; i < node_of.size(); ++i) runs += node_of[i] != node_of[i - 1] ? 1 : 0;
   shape.blocked = runs == shape.nodes;
-  if (!shape.blocked) shape.along_nodes = ranks_along_nodes(node_of);
-  shape.node_sizes = node_sizes_of(node_of);
+  shape.nodes_along_tree = nodes_along_tree(ranks);
+  shape.along = places_along(shape.nodes_along_tree, world.switches.topology, std::nullopt);
+  for (const int ranks : shape.along.switch_sizes)
+    shape.max_ranks_per_switch = std::max(shape.max_ranks_per_switch, ranks);
   for (const auto& [node, ranks] : ranks_on_node) shape.max_ranks_per_node = std::max(shape.max_ranks_per_node, ranks);
   return shape;
+}
+
+Places CommShape::places(int root) const {
+  return along.switch_sizes.empty() ? along : places_along(nodes_along_tree, world.switches.topology, root);
 }
 
 }  // namespace antiphon::mpi

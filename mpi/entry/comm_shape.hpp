@@ -6,6 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "antiphon/places.hpp"
+
 namespace antiphon::mpi {
 
 /// Holds what rules and schedules need to know of a communicator.
@@ -14,11 +16,15 @@ struct CommShape {
   int size = 0;
   int nodes = 1;
   int max_ranks_per_node = 1;
-  int stride = 0;                 ///< as Question::stride
-  bool blocked = true;            ///< each node's ranks are consecutive
-  std::vector<int> node_of_rank;  ///< as World::node_of_rank
-  std::vector<int> along_nodes;   ///< all ranks, node by node; empty if they are blocked
-  std::vector<int> node_sizes;    ///< as node_sizes_of()
+  int max_ranks_per_switch = 0;       ///< as Question::max_ranks_per_switch
+  int stride = 0;                     ///< as Question::stride
+  bool blocked = true;                ///< each node's ranks are consecutive
+  std::vector<int> node_of_rank;      ///< as World::node_of_rank
+  std::vector<int> nodes_along_tree;  ///< the same by other numbers: as nodes_along_tree()
+  Places along;                       ///< how ranks stand along switches and nodes, without a root
+
+  /// Returns how ranks stand for a call with this root.
+  [[nodiscard]] Places places(int root) const;
 };
 
 /// Finds the shape without communication. Returns nothing if Antiphon must not act: for an intercommunicator, a single

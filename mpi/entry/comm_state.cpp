@@ -146,6 +146,15 @@ Problem& CommState::blank_problem(Collective collective) {
   return p;
 }
 
+void CommState::set_places(Problem& problem, const Algorithm& algorithm) const {
+  const bool reorders = may_reorder(algorithm, problem.commutative);
+  const Places places = reorders && has_root(problem.collective) ? shape_.places(problem.root) : shape_.along;
+  if (!reorders && !places.order.empty()) return;
+  problem.order = places.order;
+  problem.node_sizes = places.node_sizes;
+  problem.switch_sizes = places.switch_sizes;
+}
+
 PreparedSchedule* CommState::prepared(const Problem& problem, const Choice& choice) {
   for (const auto& p : prepared_) {
     if (p->serves(problem, choice)) {

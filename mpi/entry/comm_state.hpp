@@ -92,13 +92,9 @@ class CommState {
   /// Returns room to describe a call in, reset, with the communicator's part set. The room is kept, so that describing
   /// the next call allocates nothing.
   Problem& blank_problem(Collective collective);
-  /// Puts the ranks along the nodes if the algorithm takes them in any order, and says which places are on one node;
-  /// alike on every rank.
-  void set_places(Problem& problem, const Algorithm& algorithm) const {
-    const bool reorders = may_reorder(algorithm, problem.commutative);
-    if (reorders) problem.order = shape_.along_nodes;
-    if (reorders || shape_.blocked) problem.node_sizes = shape_.node_sizes;
-  }
+  /// Puts the ranks along switches and nodes if the algorithm takes them in any order, and says which places are on one
+  /// node and on one switch; alike on every rank.
+  void set_places(Problem& problem, const Algorithm& algorithm) const;
   /// Returns the schedule for this problem (its parameters come from the choice), and makes it if necessary. Returns
   /// null, on every rank alike, if the algorithm cannot solve the problem.
   PreparedSchedule* prepared(const Problem& problem, const Choice& choice);

@@ -185,7 +185,8 @@ Question Decisions::question_for(const Asked& asked) const {
           .mpi = world.mpi,
           .exact = asked.exact,
           .nonblocking = !asked.waits,
-          .stride = shape_.stride};
+          .stride = shape_.stride,
+          .max_ranks_per_switch = shape_.max_ranks_per_switch};
 }
 
 /// Puts the choice of the rules to the model: at once, or notes after how many calls.
@@ -207,7 +208,8 @@ void Decisions::ask_model_about(Decision& decision, bool now) const {
   Problem problem{question.collective, 0, question.ranks, 0, question.bytes, question.element_bytes,
                   question.commutative};
   problem.parameters = answer->own.parameters;
-  problem.node_sizes = shape_.node_sizes;
+  problem.node_sizes = shape_.along.node_sizes;
+  problem.switch_sizes = shape_.along.switch_sizes;
   if (!supports(*answer->own.algorithm, problem)) return;
   decision.own = answer->own;
   decision.choice = choose_between(decision.choice, *answer);

@@ -11,6 +11,7 @@
 
 #include "antiphon/adapt.hpp"
 #include "antiphon/error.hpp"
+#include "antiphon/index.hpp"
 #include "job/library_traits.hpp"
 #include "job/world.hpp"
 
@@ -23,11 +24,15 @@ constexpr double long_call_s = 1e-3;
 /// So many answers are kept: enough for all sizes on the communicators of a program.
 constexpr std::size_t most_answers = 4096;
 
-/// Returns the nodes of a communicator's ranks, numbered from 0 in the world's order.
+std::vector<int> distinct(std::vector<int> numbers) {
+  std::sort(numbers.begin(), numbers.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  return numbers;
+}
+
+/// Returns these nodes numbered from 0 in their order.
 std::vector<int> dense_nodes(const std::vector<int>& node_of_rank) {
-  std::vector<int> sorted = node_of_rank;
-  std::sort(sorted.begin(), sorted.end());
-  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+  const std::vector<int> sorted = distinct(node_of_rank);
   std::vector<int> dense;
   for (const int node : node_of_rank)
     dense.push_back(static_cast<int>(std::lower_bound(sorted.begin(), sorted.end(), node) - sorted.begin()));
@@ -55,6 +60,31 @@ Profile profile_of_run() {
   const network::Network& n = world.network;
   profile.refine_guess({n.cores_per_node, n.nodes_sharing, s.link_burst_bytes, n.connection_bits_per_s});
   return profile;
+}
+
+/// Takes all nodes to be on one switch: the run's nodes are not those of the profile.
+void forget_switches(Topology& topology) {
+  topology.switches.resize(1);
+  for (NodeEntry& node : topology.nodes) node.switch_index = 0;
+}
+
+/// Replaces the profile's nodes by those of the communicator, on the switches that the run has found for them. Where
+/// rates are unknown, uplinks are taken to carry all that their nodes send.
+void place_on_switches(Profile& profile, const CommShape& shape) {
+  if (!world.switches.known()) return forget_switches(profile.topology);
+  const NodeEntry port = profile.topology.nodes.front();
+  Topology here{world.switches.topology.switches, {}};
+  for (const int node : distinct(shape.nodes_along_tree)) {
+    NodeEntry entry = world.switches.topology.nodes[at(node)];
+    if (entry.port_bytes_per_s == 0) {
+      entry.port_bytes_per_s = port.port_bytes_per_s;
+      entry.burst_bytes = port.burst_bytes;
+      for (int s = entry.switch_index; s >= 0; s = here.switches[at(s)].parent)
+        here.switches[at(s)].uplink_bytes_per_s += port.port_bytes_per_s;
+    }
+    here.nodes.push_back(entry);
+  }
+  profile.topology = std::move(here);
 }
 
 std::string name_of(const Question& q, const std::vector<int>& nodes, const Choice& of_rules, const Choice& own) {
@@ -105,15 +135,18 @@ std::optional<ModelAnswer> compute(const Question& question, const CommShape& sh
   // All sizes of a class are one size to the model, whichever of them comes first.
   const SizeClass sizes = SizeClass::of(q.bytes);
   if (q.bytes > 0) q.bytes = std::max<std::int64_t>(sizes.least / q.element_bytes, 1) * q.element_bytes;
-  const std::vector<int> nodes = dense_nodes(shape.node_of_rank);
-  const std::string name = name_of(q, nodes, of_rules, own_of_rules);
+  const std::vector<int> nodes = dense_nodes(shape.nodes_along_tree);
+  const bool on_switches = world.switches.known();
+  const std::string name = name_of(q, on_switches ? shape.nodes_along_tree : nodes, of_rules, own_of_rules);
   const std::lock_guard lock(mutex);
   auto& known = answers();
   if (const auto found = known.find(name); found != known.end()) return found->second;
   if (known.size() >= most_answers) known.clear();
   std::optional<ModelAnswer> answer;
   try {
-    answer = ask_model(q, Cluster(profile_of_run(), nodes), of_rules, own_of_rules,
+    Profile profile = profile_of_run();
+    place_on_switches(profile, shape);
+    answer = ask_model(q, Cluster(std::move(profile), nodes), of_rules, own_of_rules,
                        LibraryAlgorithms::of(world.mpi + " " + library_version()));
   } catch (const Error&) {
     // A machine that the model cannot have: the rules decide.

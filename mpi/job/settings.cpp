@@ -51,6 +51,8 @@ void read_multicast(Settings& s) {
 void read_waiting(Settings& s) {
   s.progress = word_variable("ANTIPHON_PROGRESS", "calls");
   s.shared_memory = word_variable("ANTIPHON_SHARED_MEMORY", "on");
+  s.topology = word_variable("ANTIPHON_TOPOLOGY", "on");
+  s.slurm_topology = std::getenv("SLURM_TOPOLOGY_ADDR") != nullptr;
   s.yield = integer_variable("ANTIPHON_YIELD", 1) != 0;
 }
 
@@ -271,6 +273,8 @@ void each_setting(auto& settings, auto visit) {
   visit("adapt", settings.adapt);
   visit("progress", settings.progress);
   visit("shared_memory", settings.shared_memory);
+  visit("topology", settings.topology);
+  visit("slurm_topology", settings.slurm_topology);
   visit("yield", settings.yield);
 }
 

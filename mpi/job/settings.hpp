@@ -111,6 +111,11 @@ struct Settings {
   /// ANTIPHON_SHARED_MEMORY says how messages of schedules move within a node: through shared memory, long ones with a
   /// single copy (on) or not (copy), or as the library's messages (off).
   std::string shared_memory = "on";
+  /// ANTIPHON_TOPOLOGY says which switches nodes are on: what a profile or Slurm knows (on), nothing (off), or
+  /// "switch=node01,node02;other=node03".
+  std::string topology = "on";
+  /// Slurm gives each process its node's place in the tree of switches.
+  bool slurm_topology = false;
   /// ANTIPHON_YIELD=0 polls without giving the core away.
   bool yield = true;
 

@@ -8,6 +8,7 @@
 #include "antiphon/error.hpp"
 #include "job/environment.hpp"
 #include "job/find_network.hpp"
+#include "job/find_switches.hpp"
 #include "job/library_traits.hpp"
 #include "job/link_rate.hpp"
 #include "job/profile_store.hpp"
@@ -141,6 +142,8 @@ void start_world() {
     world.settings.enabled = false;
     return;
   }
+  const AssumedLocation* const assumed = own_assumed_location();
+  world.switches = find_switches(world.settings, world.node_of_rank, assumed == nullptr ? "" : assumed->node);
   if (rank == 0) compare_with_plan(size);
   world.rules = world.profile_rules ? &*world.profile_rules : &Rules::defaults();
   world.yields = world.settings.yield && !library_yields();

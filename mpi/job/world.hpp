@@ -14,6 +14,7 @@
 #include "job/assumed_nodes.hpp"
 #include "job/plan_use.hpp"
 #include "job/settings.hpp"
+#include "job/switches.hpp"
 #include "network/agree.hpp"
 
 namespace antiphon::mpi {
@@ -39,6 +40,7 @@ struct World {
   bool has_planned_choices = false;
   PlanUse plan_use;
   MPI_Group group = MPI_GROUP_NULL;
+  Switches switches;
   std::vector<int> node_of_rank;  ///< by rank of MPI_COMM_WORLD; nodes are numbered by their lowest rank
   /// ANTIPHON_NODES gives the location of each rank; empty means that ranks are where they really are.
   std::vector<AssumedLocation> assumed_locations;

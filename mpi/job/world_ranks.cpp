@@ -49,4 +49,11 @@ std::vector<int> nodes_of_ranks(std::vector<int> ranks) {
   return ranks;
 }
 
+std::vector<int> nodes_along_tree(std::vector<int> ranks) {
+  if (!world.switches.known()) return nodes_of_ranks(std::move(ranks));
+  if (!all_in_world(ranks)) return {};
+  for (int& rank : ranks) rank = world.switches.node_of_rank[static_cast<std::size_t>(rank)];
+  return ranks;
+}
+
 }  // namespace antiphon::mpi

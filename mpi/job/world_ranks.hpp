@@ -16,5 +16,7 @@ std::vector<int> world_ranks_of_peers(MPI_Comm comm);
 bool all_in_world(const std::vector<int>& ranks);
 /// Returns the node of each of these ranks of the world (World::node_of_rank); empty if a process is of another job.
 std::vector<int> nodes_of_ranks(std::vector<int> ranks);
+/// Returns the same as numbers along the tree of switches (Switches::node_of_rank) where that is known.
+std::vector<int> nodes_along_tree(std::vector<int> ranks);
 
 }  // namespace antiphon::mpi

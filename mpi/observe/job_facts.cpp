@@ -51,6 +51,8 @@ std::vector<Fact> facts_of_job() {
   std::vector<Fact> facts{nodes_fact(), {"transport", n.name, n.transport_source}};
   if (!n.interface.empty()) facts.push_back({"interface", n.interface, n.interface_source});
   facts.push_back({"link rate", network::rate_text(n.bits_per_s), n.rate_source});
+  if (world.switches.known())
+    facts.push_back({"switches", std::to_string(world.switches.count()), world.switches.source});
   facts.push_back(credit_fact());
   if (!s.profile_path.empty()) facts.push_back({"profile", s.profile_path, s.profile_source});
   if (const std::int64_t rules = recalled.learned_rules; rules > 0)

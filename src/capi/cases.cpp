@@ -38,6 +38,7 @@ std::vector<Problem> problems(const AlgorithmCase& c) {
               c.call.commutative, c.call.in_place};
     p.parameters = c.call.parameters;
     p.node_sizes = c.call.node_sizes;
+    p.switch_sizes = c.call.switch_sizes;
     set_equal_blocks(p, c.algorithm->knowledge);
     all.push_back(std::move(p));
   }
@@ -66,6 +67,21 @@ Collective read_collective(const JsonNode& request) {
   throw InvalidArgument("\"" + node.text() + "\" is not a collective (there are: " + known + ")");
 }
 
+std::vector<int> read_switch_sizes(const JsonNode& request, int ranks) {
+  std::vector<int> sizes;
+  const auto list = request.find("switch_sizes");
+  if (!list) return sizes;
+  int all = 0;
+  const std::size_t count = list->array_size(static_cast<std::size_t>(ranks));
+  for (std::size_t i = 0; i < count; ++i) {
+    const JsonNode size = list->element(i);
+    sizes.push_back(static_cast<int>(size.integer(1, ranks)));
+    all += sizes.back();
+  }
+  if (!sizes.empty() && all != ranks) list->fail("the switches hold " + std::to_string(all) + " ranks");
+  return sizes;
+}
+
 AlgorithmCase read_case(const JsonNode& request) {
   AlgorithmCase c;
   c.call.collective = read_collective(request);
@@ -77,6 +93,7 @@ AlgorithmCase read_case(const JsonNode& request) {
   c.call.in_place = request.boolean_or("in_place", false);
   c.call.node_sizes =
       blocked_nodes(c.call.size, static_cast<int>(request.integer_or("ranks_per_node", 1, 1, c.call.size)));
+  c.call.switch_sizes = read_switch_sizes(request, c.call.size);
   c.call.seed = static_cast<std::uint64_t>(request.integer_or("seed", 0, 0, INT64_MAX));
   const Choice choice = parse_choice(c.call.collective, request.at("algorithm").text());
   if (choice.algorithm == nullptr)

@@ -18,6 +18,8 @@ struct AlgorithmCase {
   Case call;
 };
 AlgorithmCase read_case(const JsonNode& request);
+/// Returns the request's "switch_sizes" (Problem::switch_sizes); empty without.
+std::vector<int> read_switch_sizes(const JsonNode& request, int ranks);
 
 /// Builds every rank's schedule. With seed 0 all blocks of an irregular collective have `bytes` bytes. Throws
 /// InvalidArgument if the algorithm does not support the call.

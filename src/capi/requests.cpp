@@ -138,6 +138,7 @@ Json supported(const JsonNode& request) {
     Problem p{q.collective, 0, q.ranks, 0, std::max(q.bytes, std::int64_t{0}), q.element_bytes, q.commutative};
     p.parameters = resolve_parameters(*a, {});
     p.node_sizes = blocked_nodes(q.ranks, q.max_ranks_per_node);
+    p.switch_sizes = read_switch_sizes(request, q.ranks);
     if (supports(*a, p)) list.push_back(a->name);
   }
   return {{"algorithms", list}};

@@ -1,35 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <numeric>
 
 #include "antiphon/cost.hpp"
 #include "antiphon/error.hpp"
 
 namespace antiphon {
-
-std::vector<int> ranks_along_nodes(std::span<const int> node_of_rank) {
-  std::vector<int> order(node_of_rank.size());
-  std::iota(order.begin(), order.end(), 0);
-  const auto node = [&](int rank) { return node_of_rank[static_cast<std::size_t>(rank)]; };
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return node(a) < node(b); });
-  return order;
-}
-
-std::vector<int> node_sizes_of(std::span<const int> node_of_rank) {
-  std::vector<int> nodes(node_of_rank.begin(), node_of_rank.end());
-  const auto run_lengths = [&] {
-    std::vector<int> lengths;
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-      if (i == 0 || nodes[i] != nodes[i - 1]) lengths.push_back(0);
-      ++lengths.back();
-    }
-    return lengths;
-  };
-  const std::vector<int> runs = run_lengths();
-  std::sort(nodes.begin(), nodes.end());
-  std::vector<int> sorted = run_lengths();
-  return runs.size() == sorted.size() ? runs : sorted;
-}
 
 namespace {
 
@@ -158,13 +133,6 @@ void Cluster::count() {
   ranks_on_cores_ = std::max(per_node * sharing, 1);
   cores_ = p.cores_per_node > 0 && ranks_on_cores_ > p.cores_per_node ? p.cores_per_node : 0;
 }
-
-std::vector<int> Cluster::along_nodes() const {
-  return std::is_sorted(node_of_rank_.begin(), node_of_rank_.end()) ? std::vector<int>{}
-                                                                    : ranks_along_nodes(node_of_rank_);
-}
-
-std::vector<int> Cluster::node_sizes() const { return node_sizes_of(node_of_rank_); }
 
 Cluster Cluster::resized(int count) const {
   const int per_node = std::max((ranks() + nodes_ - 1) / nodes_, 1);

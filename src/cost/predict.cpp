@@ -65,6 +65,13 @@ class Predictor {
             const PredictionLimits& limits = {})
       : call_(call), algorithm_(algorithm), parameters_(resolve_parameters(algorithm, parameters)), limits_(limits) {}
 
+  /// Takes the groups of ranks from where this cluster's ranks stand.
+  void stand_along(const Cluster& cluster) {
+    Places places = cluster.places(call_.root_if_any());
+    call_.node_sizes = std::move(places.node_sizes);
+    call_.switch_sizes = places.order.empty() ? std::move(places.switch_sizes) : std::vector<int>{};
+  }
+
   [[nodiscard]] bool supported(int ranks) const {
     return ranks > call_.root && supports(algorithm_, problem_of(call_, 0, ranks, algorithm_, parameters_));
   }
@@ -85,15 +92,20 @@ class Predictor {
     Predictor smaller(call, algorithm_, parameters_, limits);
     if (cluster.ranks() > very_many_ranks) smaller.rate_updates_ = most_rate_updates / 4;
     int most = smaller.most_ranks_before(cluster, limits_);
-    auto largest = smaller.evaluate_what_can_be(cluster.resized(most), nullptr);
+    const auto resized = [&](int ranks) {
+      Cluster fewer_ranks = cluster.resized(ranks);
+      smaller.stand_along(fewer_ranks);
+      return fewer_ranks;
+    };
+    auto largest = smaller.evaluate_what_can_be(resized(most), nullptr);
     const int fewer = std::max(many_ranks / 2, least_nodes * whole_nodes(cluster, limits_));
     if (!largest && most > fewer) {
       most = fewer;
-      largest = smaller.evaluate_what_can_be(cluster.resized(most), nullptr);
+      largest = smaller.evaluate_what_can_be(resized(most), nullptr);
     }
     std::array<double, 4> seconds{};
-    for (std::size_t i = 0; i < 3; ++i) seconds[i] = smaller.predict(cluster.resized(most >> (3 - i)), nullptr).seconds;
-    seconds[3] = (largest ? *largest : smaller.predict(cluster.resized(most), nullptr)).seconds;
+    for (std::size_t i = 0; i < 3; ++i) seconds[i] = smaller.predict(resized(most >> (3 - i)), nullptr).seconds;
+    seconds[3] = (largest ? *largest : smaller.predict(resized(most), nullptr)).seconds;
     pieces_ += smaller.pieces_;
     const auto more = [&](std::size_t i) { return seconds[i + 1] - seconds[i]; };
     // Growth with the ranks must show twice. Otherwise a single jump, taken for growth, would dominate the prediction
@@ -137,6 +149,7 @@ class Predictor {
     const int ranks = 2 * least_ranks;
     PredictedCall call = call_;
     call.node_sizes.assign(static_cast<std::size_t>(16 * ranks / per_node), per_node);
+    call.switch_sizes.clear();
     const Predictor few(call, algorithm_, parameters_);
     if (few.total_pieces(16 * ranks) > most_pieces) return {};
     return growth_of([&](int count) { return few.all_schedules(count); }, ranks, per_node);
@@ -377,14 +390,13 @@ std::pair<PredictedCall, Cluster> in_order(const PredictedCall& call, const Clus
 std::optional<Prediction> predict(const PredictedCall& call, const Algorithm& algorithm, const Parameters& parameters,
                                   const Cluster& cluster, const Barrier* barrier, const PredictionLimits& limits) {
   if (!limits.as_numbered && may_reorder(algorithm, call.commutative)) {
-    if (const std::vector<int> order = cluster.along_nodes(); !order.empty()) {
+    if (const std::vector<int> order = cluster.places(call.root_if_any()).order; !order.empty()) {
       const auto [placed, ordered] = in_order(call, cluster, order);
       return predict(placed, algorithm, parameters, ordered, barrier, limits);
     }
   }
-  PredictedCall placed = call;
-  placed.node_sizes = cluster.node_sizes();
-  const Predictor predictor(placed, algorithm, parameters, limits);
+  Predictor predictor(call, algorithm, parameters, limits);
+  predictor.stand_along(cluster);
   if (!predictor.supported(cluster.ranks())) return std::nullopt;
   if (algorithm.multicasts && !cluster.profile().multicast.works) return std::nullopt;
   return predictor.predict(cluster, barrier);

@@ -24,16 +24,24 @@ void set_equal_blocks(Problem& p, Knowledge knowledge) {
   }
 }
 
+/// Returns the groups of the first ranks.
+std::vector<int> first_of(const std::vector<int>& sizes, int ranks) {
+  std::vector<int> first;
+  for (int left = ranks; const int size : sizes) {
+    if (left > 0) first.push_back(std::min(size, left));
+    left -= size;
+  }
+  return first;
+}
+
 }  // namespace
 
 Problem problem_of(const PredictedCall& call, int rank, int size, const Algorithm& algorithm,
                    const Parameters& parameters) {
   Problem p{call.collective, rank, size, call.root, call.bytes, call.element_bytes, call.commutative};
   p.parameters = resolve_parameters(algorithm, parameters);
-  for (int left = size; const int ranks : call.node_sizes) {
-    if (left > 0) p.node_sizes.push_back(std::min(ranks, left));
-    left -= ranks;
-  }
+  p.node_sizes = first_of(call.node_sizes, size);
+  p.switch_sizes = first_of(call.switch_sizes, size);
   if (is_irregular(call.collective)) set_equal_blocks(p, algorithm.knowledge);
   return p;
 }

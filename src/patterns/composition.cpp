@@ -6,6 +6,7 @@
 #include "antiphon/algorithm.hpp"
 #include "antiphon/error.hpp"
 #include "antiphon/index.hpp"
+#include "patterns/levels.hpp"
 
 namespace antiphon {
 
@@ -23,7 +24,8 @@ const Algorithm& algorithm_of(Collective collective, std::string_view wanted) {
 
 /// Returns the algorithm's parameters, where the whole problem has none for them by default. Within a node there is no
 /// port to overrun, so nothing is asked for and all are served at once.
-Parameters parameters_of(const Problem& p, const Algorithm& algorithm, bool within) {
+Parameters parameters_of(const Problem& p, const Algorithm& algorithm, bool within,
+                         const std::optional<Cut>& cut = {}) {
   Parameters parameters = resolve_parameters(algorithm, {});
   for (std::size_t i = 0; i < algorithm.parameters.size(); ++i) {
     const Parameter& known = algorithm.parameters[i];
@@ -35,6 +37,8 @@ Parameters parameters_of(const Problem& p, const Algorithm& algorithm, bool with
                                       [name = of_whole](const ParameterValue& v) { return v.name == name; });
       if (known.role == role && given != p.parameters.end()) value = given->value;
     }
+    if (cut && known.role == Role::piece) value = cut->piece_bytes;
+    if (cut && known.role == Role::ahead) value = cut->window;
     if (within && (known.role == Role::at_once || known.role == Role::border)) value = known.max;
   }
   return parameters;
@@ -81,7 +85,8 @@ Composition::Composition(const Problem& p) : p_(p), alias_(alias_of(p)) {}
 Problem Composition::problem_of(const Stage& stage, int index, bool within) const {
   const auto members = static_cast<int>(stage.members.size());
   Problem problem{stage.collective, index, members, stage.root, 0, p_.element_bytes, p_.commutative};
-  problem.parameters = parameters_of(p_, algorithm_of(stage.collective, stage.algorithm), within);
+  problem.parameters = parameters_of(p_, algorithm_of(stage.collective, stage.algorithm), within, stage.cut);
+  if (!within) problem.switch_sizes = switch_sizes_among(p_, stage.members);
   set_blocks(stage.sent, problem.send_bytes, problem.send_offsets);
   set_blocks(stage.received, problem.recv_bytes, problem.recv_offsets);
   const std::size_t own = at(index);
@@ -220,10 +225,12 @@ Dep Composition::after(OpId earlier, const Op& op) const {
   return alike ? pipelined(earlier) : Dep(earlier);
 }
 
-bool supports_stage(const Problem& p, Collective collective, std::string_view algorithm, int members) {
+bool supports_stage(const Problem& p, Collective collective, std::string_view algorithm) {
   const Algorithm& found = algorithm_of(collective, algorithm);
-  Problem stage{collective, 0, members, 0, p.bytes, p.element_bytes, p.commutative};
+  const std::vector<int> members = Levels(p).leaders();
+  Problem stage{collective, 0, static_cast<int>(members.size()), 0, p.bytes, p.element_bytes, p.commutative};
   stage.parameters = parameters_of(p, found, false);
+  stage.switch_sizes = switch_sizes_among(p, members);
   return supports(found, stage);
 }
 

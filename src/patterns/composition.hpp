@@ -3,6 +3,7 @@
 // within each node, joined piece by piece by what they read and write.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,8 @@ struct Stage {
   /// Of collectives whose blocks differ, in place of input or output: each member's block. Where this place does not
   /// have them, only their lengths matter.
   std::vector<Range> sent{}, received{};
+  /// How messages are cut; nothing: as the whole problem's parameters say.
+  std::optional<Cut> cut{};
 };
 
 /// Joins stages to one schedule. An operation waits for those of earlier stages that touch the same bytes: piece by
@@ -69,7 +72,7 @@ class Composition {
   int stages_within_ = 0;
 };
 
-/// Tells whether an algorithm can do a collective among so many members, alike on all ranks.
-bool supports_stage(const Problem& p, Collective collective, std::string_view algorithm, int members);
+/// Tells whether an algorithm can do a collective among one place of each group, alike on all ranks.
+bool supports_stage(const Problem& p, Collective collective, std::string_view algorithm);
 
 }  // namespace antiphon

@@ -14,9 +14,19 @@ std::vector<int> Run::places() const {
   return list;
 }
 
-Levels::Levels(const Problem& p, std::int64_t lanes) : place_(p.rank), root_(p.root) {
+namespace {
+
+const std::vector<int>& groups_of(const Problem& p) {
+  return has_switches(p) && !has_levels(p) ? p.switch_sizes : p.node_sizes;
+}
+
+}  // namespace
+
+Levels::Levels(const Problem& p, std::int64_t lanes) : Levels(p, groups_of(p), lanes) {}
+
+Levels::Levels(const Problem& p, const std::vector<int>& sizes, std::int64_t lanes) : place_(p.rank), root_(p.root) {
   int smallest = p.size;
-  for (const int size : p.node_sizes) {
+  for (const int size : sizes) {
     const Run run{first_.back(), first_.back() + size};
     const int index = nodes();
     if (run.holds(p.rank)) own_node_ = index;
@@ -24,7 +34,7 @@ Levels::Levels(const Problem& p, std::int64_t lanes) : place_(p.rank), root_(p.r
     first_.push_back(run.last);
     smallest = std::min(smallest, size);
   }
-  if (first_.back() != p.size) throw InvalidArgument("the nodes do not hold all ranks");
+  if (first_.back() != p.size) throw InvalidArgument("the nodes or switches do not hold all ranks");
   lanes_ = static_cast<int>(std::min<std::int64_t>(lanes, smallest));
 }
 
@@ -44,8 +54,27 @@ std::vector<int> Levels::leaders(int lane) const {
   return list;
 }
 
-bool has_levels(const Problem& p) {
-  return p.node_sizes.size() > 1 && p.node_sizes.size() < static_cast<std::size_t>(p.size);
+namespace {
+
+bool groups_some(const std::vector<int>& sizes, int places) {
+  return sizes.size() > 1 && sizes.size() < static_cast<std::size_t>(places);
+}
+
+}  // namespace
+
+bool has_levels(const Problem& p) { return groups_some(p.node_sizes, p.size); }
+bool has_switches(const Problem& p) { return groups_some(p.switch_sizes, p.size); }
+
+std::vector<int> switch_sizes_among(const Problem& p, std::span<const int> places) {
+  std::vector<int> sizes;
+  int last = 0;
+  for (const int size : p.switch_sizes) {
+    const int first = last;
+    last += size;
+    const auto here = std::count_if(places.begin(), places.end(), [&](int place) { return first <= place && place < last; });
+    if (here > 0) sizes.push_back(static_cast<int>(here));
+  }
+  return sizes.size() > 1 ? sizes : std::vector<int>{};
 }
 
 }  // namespace antiphon

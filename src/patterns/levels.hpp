@@ -2,6 +2,7 @@
 // The nodes of a problem's places, and who speaks for them.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "antiphon/problem.hpp"
@@ -18,11 +19,13 @@ struct Run {
 };
 
 /// The places of a problem by node, as Problem::node_sizes says, and the places of each node in as many lanes: runs of
-/// about the same length, each with a leader.
+/// about the same length, each with a leader. Switches serve as nodes where each node holds a single rank.
 class Levels {
  public:
   /// There are no more lanes than the smallest node has places.
   explicit Levels(const Problem& p, std::int64_t lanes = 1);
+  /// By switch, as Problem::switch_sizes says.
+  static Levels of_switches(const Problem& p, std::int64_t lanes = 1) { return {p, p.switch_sizes, lanes}; }
 
   [[nodiscard]] int nodes() const { return static_cast<int>(first_.size()) - 1; }
   [[nodiscard]] int lanes() const { return lanes_; }
@@ -40,6 +43,7 @@ class Levels {
   [[nodiscard]] bool leads(int lane = 0) const { return leader(own_node_, lane) == place_; }
 
  private:
+  Levels(const Problem& p, const std::vector<int>& sizes, std::int64_t lanes);
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
   std::vector<int> first_{0};  ///< by node, and behind the last one
@@ -50,5 +54,9 @@ class Levels {
 
 /// Tells whether there are two levels: several nodes, of which some hold several ranks.
 bool has_levels(const Problem& p);
+/// Tells whether there are several switches, of which some hold several ranks.
+bool has_switches(const Problem& p);
+/// Returns how many of a problem's places each switch has among these, which are in order; empty with one switch.
+std::vector<int> switch_sizes_among(const Problem& p, std::span<const int> places);
 
 }  // namespace antiphon

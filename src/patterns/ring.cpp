@@ -5,7 +5,6 @@
 #include <array>
 #include <utility>
 
-#include "patterns/lane.hpp"
 #include "patterns/partition.hpp"
 
 namespace antiphon {
@@ -16,14 +15,6 @@ namespace {
 constexpr int tags = 500;
 int gather_tag(int step) { return step % tags; }
 int reduce_tag(int step) { return tags + step % tags; }
-
-/// The receives and the sends of a rank.
-struct RingLanes {
-  Cut recv_cut, send_cut;
-  Lane received, sent;
-  explicit RingLanes(const Cut& cut)
-      : recv_cut{cut.piece_bytes, 2 * cut.window}, send_cut(cut), received(recv_cut), sent(send_cut) {}
-};
 
 /// Scratch for partial results, one slot a step. A slot is in use from the receive to the end of the send one step
 /// later, so that of three slots one is always free.
@@ -61,27 +52,38 @@ class Slots {
 std::vector<OpId> ring_allgather(Schedule& s, const Ring& ring, std::span<const Range> blocks, Dep own,
                                  std::span<const OpId> busy) {
   RingLanes lanes(ring.cut);
+  return ring_allgather(s, ring, blocks, own, busy, lanes);
+}
+
+std::vector<OpId> ring_allgather(Schedule& s, const Ring& ring, std::span<const Range> blocks, Dep own,
+                                 std::span<const OpId> busy, RingLanes& lanes) {
   std::vector<OpId> arrival(blocks.size(), no_op);
   Dep have = own;
   for (int step = 1; step < ring.size; ++step) {
     const std::size_t out = ring.wrap(ring.rank - step + 1);
     const std::size_t in = ring.wrap(ring.rank - step);
     if (blocks[in].bytes > 0) {
-      arrival[in] = s.recv(ring.prev(), blocks[in], {}, lanes.recv_cut, gather_tag(step));
+      arrival[in] = s.recv(ring.prev(), blocks[in], {}, lanes.recv_cut, gather_tag(lanes.steps + step));
       if (!busy.empty() && busy[in] != no_op) s.after(pipelined(busy[in]));
       lanes.received.append(s);
     }
     if (blocks[out].bytes > 0) {
-      s.send(ring.next(), blocks[out], {have}, lanes.send_cut, gather_tag(step));
+      s.send(ring.next(), blocks[out], {have}, lanes.send_cut, gather_tag(lanes.steps + step));
       lanes.sent.append(s);
     }
     have = pipelined(arrival[in]);
   }
+  lanes.steps += ring.size - 1;
   return arrival;
 }
 
 RingReduced ring_reduce_scatter(Schedule& s, const Ring& ring, const RingOperands& memory, OpId ready) {
   RingLanes lanes(ring.cut);
+  return ring_reduce_scatter(s, ring, memory, ready, lanes);
+}
+
+RingReduced ring_reduce_scatter(Schedule& s, const Ring& ring, const RingOperands& memory, OpId ready,
+                                RingLanes& lanes) {
   const std::size_t own = ring.wrap(ring.rank);
   const bool result_is_operand = memory.result == memory.operands[own];
   Slots slots;
@@ -98,13 +100,13 @@ RingReduced ring_reduce_scatter(Schedule& s, const Ring& ring, const RingOperand
     const Range land = in_slot ? slots.range(step, operand.bytes) : last ? memory.result : memory.landing[in];
     OpId received = no_op;
     if (operand.bytes > 0) {
-      received = s.recv(ring.prev(), land, {in_slot ? slots.free(step) : no_op}, lanes.recv_cut, reduce_tag(step));
+      received = s.recv(ring.prev(), land, {in_slot ? slots.free(step) : no_op}, lanes.recv_cut, reduce_tag(lanes.steps + step));
       if (in_slot) s.after(slots.settled(step));
       lanes.received.append(s);
     }
     if (have.bytes > 0) {
       const Dep before = step == 1 ? Dep(ready) : pipelined(reduced);
-      const OpId sent = s.send(ring.next(), have, {before}, lanes.send_cut, reduce_tag(step));
+      const OpId sent = s.send(ring.next(), have, {before}, lanes.send_cut, reduce_tag(lanes.steps + step));
       lanes.sent.append(s);
       // With landings the block's memory is free when it is sent; with slots its operand was free when it was reduced.
       if (step == 1 || !memory.landing.empty()) done.last_use[out] = sent;
@@ -118,6 +120,7 @@ RingReduced ring_reduce_scatter(Schedule& s, const Ring& ring, const RingOperand
     have = land;
   }
   if (memory.operands[own].bytes > 0) done.result = reduced;
+  lanes.steps += ring.size - 1;
   return done;
 }
 

@@ -6,19 +6,30 @@
 
 #include "antiphon/problem.hpp"
 #include "antiphon/schedule.hpp"
+#include "patterns/lane.hpp"
 
 namespace antiphon {
 
-/// The ring of all ranks. Blocks travel round it cut into segments that are passed on as they come in: step after step
+/// A ring of consecutive ranks, of all unless `first` says otherwise. Blocks travel round it cut into segments that are passed on as they come in: step after step
 /// without a gap, with a latency per segment rather than per step. Every port receives one stream.
 struct Ring {
   int rank = 0;
   int size = 1;
   Cut cut;
+  int first = 0;  ///< the rank of the ring's place 0
 
-  [[nodiscard]] int next() const { return (rank + 1) % size; }
-  [[nodiscard]] int prev() const { return (rank - 1 + size) % size; }
+  [[nodiscard]] int next() const { return first + (rank + 1) % size; }
+  [[nodiscard]] int prev() const { return first + (rank - 1 + size) % size; }
   [[nodiscard]] std::size_t wrap(int i) const { return static_cast<std::size_t>(((i % size) + size) % size); }
+};
+
+/// The receives and the sends of a rank. Passes round one ring that share them follow each other without a gap.
+struct RingLanes {
+  Cut recv_cut, send_cut;
+  Lane received, sent;
+  int steps = 0;  ///< of earlier passes
+  explicit RingLanes(const Cut& cut)
+      : recv_cut{cut.piece_bytes, 2 * cut.window}, send_cut(cut), received(recv_cut), sent(send_cut) {}
 };
 
 /// Every rank passes on block after block: blocks[rank] is in place after `own`, and in the end all blocks are. Empty
@@ -27,6 +38,8 @@ struct Ring {
 /// start. Returns per block the operation that brings it (no_op for empty ones and the rank's own).
 std::vector<OpId> ring_allgather(Schedule& s, const Ring& ring, std::span<const Range> blocks, Dep own,
                                  std::span<const OpId> busy = {});
+std::vector<OpId> ring_allgather(Schedule& s, const Ring& ring, std::span<const Range> blocks, Dep own,
+                                 std::span<const OpId> busy, RingLanes& lanes);
 
 /// What a rank gives to a reduce-scatter on a ring.
 struct RingOperands {
@@ -43,6 +56,8 @@ struct RingReduced {
 /// Block b is reduced on its way from rank b+1 round the ring to rank b: each rank adds its operand to the segments
 /// that come in and passes them on. Needs a commutative operation. Empty blocks are not sent.
 RingReduced ring_reduce_scatter(Schedule& s, const Ring& ring, const RingOperands& memory, OpId ready = no_op);
+RingReduced ring_reduce_scatter(Schedule& s, const Ring& ring, const RingOperands& memory, OpId ready,
+                                RingLanes& lanes);
 
 /// An allreduce's first half: its vector in P blocks, of which block `rank` is complete here.
 struct RingReducedVector {

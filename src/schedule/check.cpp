@@ -264,6 +264,7 @@ std::vector<Problem> problems_of(const Case& c, Knowledge knowledge) {
     p.parameters = c.parameters;
     p.order = c.order;
     p.node_sizes = c.node_sizes;
+    p.switch_sizes = c.switch_sizes;
     problems.push_back(std::move(p));
   }
   if (c.collective == Collective::alltoallv) set_alltoallv(problems, c);

@@ -6,9 +6,9 @@
 #include <map>
 #include <numeric>
 
-#include "antiphon/cluster.hpp"
 #include "antiphon/error.hpp"
 #include "antiphon/index.hpp"
+#include "antiphon/places.hpp"
 
 namespace antiphon {
 
@@ -60,13 +60,11 @@ class Problems {
   void set_places() {
     if (call_.node_of_rank.size() != at(call_.size)) throw InvalidArgument("expected the node of each rank");
     const bool reorders = may_reorder(algorithm_, call_.commutative);
-    const bool sorted = std::is_sorted(call_.node_of_rank.begin(), call_.node_of_rank.end());
-    if (reorders && !sorted) problem_.order = ranks_along_nodes(call_.node_of_rank);
-    if (reorders || sorted) {
-      std::vector<int> nodes = call_.node_of_rank;
-      std::sort(nodes.begin(), nodes.end());
-      problem_.node_sizes = node_sizes_of(nodes);
-    }
+    const auto root = has_root(call_.collective) ? std::optional(call_.root) : std::nullopt;
+    Places places = places_along(call_.node_of_rank, {}, reorders ? root : std::nullopt);
+    if (!reorders && !places.order.empty()) return;
+    problem_.order = std::move(places.order);
+    problem_.node_sizes = std::move(places.node_sizes);
   }
 
   void give_lists() {

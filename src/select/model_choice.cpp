@@ -9,6 +9,7 @@
 #include <span>
 
 #include "antiphon/error.hpp"
+#include "antiphon/index.hpp"
 #include "cost/values.hpp"
 
 namespace antiphon {
@@ -27,6 +28,10 @@ constexpr double pieces_per_s = 4e5;
 constexpr std::int64_t most_rate_updates = 1 << 14;
 /// Another of ours replaces the table's where it is predicted to be faster by this factor.
 constexpr double clearly_faster = 1.2;
+/// Where ranks are on several switches, what takes at most so many times as long and sends clearly less over uplinks is
+/// preferred: other jobs use them, too.
+constexpr double hardly_slower = 1.05;
+constexpr double clearly_less = 1.1;
 /// Ours replaces the library's where it is predicted to be faster by this factor and, on a guessed profile, by this
 /// much time; in recorded runs such choices hardly ever lost.
 constexpr double worth_taking = 1.25;
@@ -127,7 +132,10 @@ class BestOfOurs {
  public:
   BestOfOurs(const PredictedCall& call, const Cluster& cluster, const Choice& favourite)
       : call_(call), cluster_(cluster), favourite_(favourite) {
-    call_.node_sizes = cluster.node_sizes();
+    Places places = cluster.places(call.root_if_any());
+    call_.node_sizes = std::move(places.node_sizes);
+    call_.switch_sizes = std::move(places.switch_sizes);
+    order_ = std::move(places.order);
     if (favourite.algorithm == nullptr) return;
     try_out(favourite, for_favourite());
     pieces_ = 0;
@@ -191,6 +199,7 @@ class BestOfOurs {
     if (best_.algorithm != same_algorithm_.algorithm && same_algorithm_s_ <= best_s_ * clearly_faster)
       answer.own = same_algorithm_, answer.own_s = same_algorithm_s_;
     if (favourite_s_ <= answer.own_s * clearly_faster) answer.own = favourite_, answer.own_s = favourite_s_;
+    spare_uplinks(answer);
     return answer;
   }
 
@@ -212,16 +221,23 @@ class BestOfOurs {
 
   /// Tells whether this may be clearly faster than what is known, and can be evaluated in the time that is left.
   [[nodiscard]] bool may_win(const FirstLook& look) const {
-    return look.least_s * clearly_faster < best_s_ && pieces_ + look.pieces <= most_pieces();
+    // Where there are uplinks, what is about as fast may spare them.
+    const double gain = call_.switch_sizes.empty() ? clearly_faster : 1 / hardly_slower;
+    return look.least_s * gain < best_s_ && pieces_ + look.pieces <= most_pieces();
   }
 
-  void try_out(const Choice& choice) { try_out(choice, quick_prediction(best_s_)); }
+  void try_out(const Choice& choice) {
+    const double worth_knowing = call_.switch_sizes.empty() ? 1 : hardly_slower;
+    try_out(choice, quick_prediction(best_s_ * worth_knowing));
+  }
   void try_out(const Choice& choice, const PredictionLimits& limits) {
     if (pieces_ > most_pieces()) return;
     try {
       const auto predicted = predict(call_, *choice.algorithm, choice.parameters, cluster_, nullptr, limits);
       if (!predicted) return;
       pieces_ += predicted->pieces;
+      if (std::isfinite(predicted->seconds) && !call_.switch_sizes.empty())
+        tried_.emplace_back(choice, predicted->seconds);
       if (predicted->seconds >= best_s_) return;
       best_s_ = predicted->seconds;
       best_ = choice;
@@ -236,7 +252,49 @@ class BestOfOurs {
     return std::clamp(static_cast<std::int64_t>(best_s_ * pieces_per_s), most, pieces_for_many_ranks);
   }
 
+  /// Takes what sends clearly less over uplinks, which others use too, in hardly more time.
+  void spare_uplinks(ModelAnswer& answer) const {
+    if (call_.switch_sizes.empty()) return;
+    std::int64_t least = uplink_bytes(answer.own);
+    const double most_s = answer.own_s * hardly_slower;
+    for (const auto& [choice, seconds] : tried_) {
+      if (seconds > most_s) continue;
+      const std::int64_t bytes = uplink_bytes(choice);
+      if (static_cast<double>(bytes) * clearly_less > static_cast<double>(least)) continue;
+      least = bytes;
+      answer.own = choice;
+      answer.own_s = seconds;
+    }
+  }
+
+  /// Returns what crosses from one switch to another, for comparisons.
+  [[nodiscard]] std::int64_t uplink_bytes(const Choice& choice) const {
+    const bool reorders = may_reorder(*choice.algorithm, call_.commutative);
+    const auto switch_of = [&](int place) {
+      const int rank = reorders && !order_.empty() ? order_[at(place)] : place;
+      return cluster_.entry(cluster_.node(rank)).switch_index;
+    };
+    std::int64_t bytes = 0;
+    const int step = std::max(cluster_.ranks() / most_ranks, 1);  // of many ranks, some tell as much
+    for (int place = 0; place < cluster_.ranks(); place += step) {
+      const Schedule schedule = choice.algorithm->build(placed(choice, place));
+      for (const Op& op : schedule.ops()) {
+        if (op.kind == OpKind::send && switch_of(place) != switch_of(op.peer)) bytes += op.bytes();
+      }
+    }
+    return bytes;
+  }
+
+  [[nodiscard]] Problem placed(const Choice& choice, int place) const {
+    PredictedCall call = call_;
+    if (!order_.empty() && may_reorder(*choice.algorithm, call_.commutative))
+      call.root = static_cast<int>(std::find(order_.begin(), order_.end(), call_.root) - order_.begin());
+    return problem_of(call, place, cluster_.ranks(), *choice.algorithm, choice.parameters);
+  }
+
   PredictedCall call_;
+  std::vector<int> order_;  ///< of ranks along the cluster; empty if they stand so
+  std::vector<std::pair<Choice, double>> tried_;  ///< that were predicted to the end
   const Cluster& cluster_;
   const Choice& favourite_;
   Choice best_;

@@ -47,6 +47,7 @@ struct Rule {
     asked.element_bytes = q.element_bytes;
     asked.commutative = q.commutative;
     asked.node_sizes = blocked_nodes(q.ranks, q.max_ranks_per_node);
+    if (q.max_ranks_per_switch > 0) asked.switch_sizes = blocked_nodes(q.ranks, q.max_ranks_per_switch);
     return choice.algorithm->supports(asked);
   }
 };

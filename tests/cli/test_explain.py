@@ -220,6 +220,19 @@ def test_explain_and_predict_have_one_answer(
     assert answer["fastest_by_model"]["seconds"] == answer["predictions"][0]["seconds"]
 
 
+def test_several_switches(capsys: pytest.CaptureFixture[str]) -> None:
+    """GIVEN two switches WHEN a call is explained THEN schedules for them can be shown, and a profile's are known."""
+    call = ["allgather", "--ranks", "16", "--bytes", "64k", *FAST_ETHERNET]
+    shown = json.loads(explain(capsys, *call, "--switches", "8,8", "--algorithm", "switch_rings", "--json"))
+    assert shown["question"]["switch_sizes"] == [8, 8]
+    across = sum(m["bytes"] for m in shown["cost"]["messages"] if (m["from"] < 8) != (m["to"] < 8))
+    assert across == 16 * 65536
+    assert "cannot solve this call" in fail(capsys, *call, "--algorithm", "switch_rings")
+    assert "--switches: " in fail(capsys, *call, "--switches", "8,x")
+    profile = str(DATA / "two-switches.openmpi.json")
+    assert "switch_rings" in explain(capsys, "allgather", "--ranks", "16", "--bytes", "64k", "--profile", profile)
+
+
 def test_the_table_is_for_tcp_over_ethernet(capsys: pytest.CaptureFixture[str]) -> None:
     call = ("alltoall", "--ranks", "16", "--bytes", "64k", "--json")
     assert json.loads(explain(capsys, *call))["choice"]["algorithm"] == "rotated"

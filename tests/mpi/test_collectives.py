@@ -81,10 +81,11 @@ def test_ranks_dealt_over_nodes(native: Mpi, check: Check) -> None:
         native, 5, "--quick", *nested, ANTIPHON_FORCE=";".join(f"{c}:{name}" for c, name in nested.items()), **nodes
     )
     assert all("nested" in result.used(collective) for collective in nested)
-    along = {"bcast": "chain", "reduce": "chain", "allreduce": "ring", "allgather": "ring", "allgatherv": "ring",
-             "reduce_scatter": "ring", "reduce_scatter_block": "pairwise"}  # fmt: skip
+    along = {"bcast": "chain", "reduce": "chain", "allreduce": "switch_rings", "allgather": "ring",
+             "allgatherv": "switch_rings", "reduce_scatter": "switch_rings",
+             "reduce_scatter_block": "pairwise"}  # fmt: skip
     force = ";".join(f"{collective}:{name}" for collective, name in along.items())
-    forced = check(native, 5, "--quick", *along, ANTIPHON_FORCE=force, **nodes)
+    forced = check(native, 5, "--quick", *along, ANTIPHON_FORCE=force, ANTIPHON_TOPOLOGY="x=b;y=a", **nodes)
     for collective, name in along.items():
         assert name in forced.used(collective), collective
     chosen = check(native, 5, "--quick", *along, **nodes)

@@ -201,7 +201,7 @@ def test_no_rank_stands_for_all_of_a_tree() -> None:
 def test_a_sparse_matrix_is_the_dense_one() -> None:
     """GIVEN any algorithm THEN both of the core's ways to sum its messages agree."""
     for algorithm in core.algorithms():
-        if algorithm.collective == "alltoallv":
+        if algorithm.collective == "alltoallv" or algorithm.name == "switch_rings":
             continue
         case = core.Case(
             algorithm.collective,

@@ -95,13 +95,18 @@ TEST_CASE("a root stands for nobody, wherever it is") {
 TEST_CASE("a prediction for every algorithm, also for many ranks") {
   Profile profile = simple_profile(16, rate);
   profile.multicast = {true, 40e-6, Curve::line(20e-6, rate), 100e-6};
+  Profile switched = profile;  // the nodes of the second half are on another switch
+  switched.topology.switches = {{"top"}, {"one", 0, 4 * rate}, {"two", 0, 4 * rate}};
+  for (std::size_t n = 0; n < switched.topology.nodes.size(); ++n)
+    switched.topology.nodes[n].switch_index = n < switched.topology.nodes.size() / 2 ? 1 : 2;
   for (const Algorithm* a : algorithms()) {
     CAPTURE(a->name);
     const int per_node = a->levels ? 2 : 1;
-    const auto few = predict({a->collective, 4096}, *a, {}, Cluster::blocked(profile, 16, per_node));
+    const Profile& machine = a->name == "switch_rings" ? switched : profile;
+    const auto few = predict({a->collective, 4096}, *a, {}, Cluster::blocked(machine, 16, per_node));
     REQUIRE(few);
     CHECK(few->seconds > 0);
-    const auto many = predict({a->collective, 4096}, *a, {}, Cluster::blocked(profile, 256, per_node));
+    const auto many = predict({a->collective, 4096}, *a, {}, Cluster::blocked(machine, 256, per_node));
     if (many) CHECK(many->seconds > few->seconds * (a->multicasts ? 0.99 : 1));  // one copy on the wire, for any P
   }
 }

@@ -15,6 +15,7 @@ Plan plan_of(const Algorithm& a, int size, std::int64_t bytes) {
   c.element_bytes = is_reduction(a.collective) ? 8 : 1;
   c.parameters = resolve_parameters(a, {});
   c.node_sizes = blocked_nodes(size, 2);
+  c.switch_sizes = blocked_nodes(size, 4);
   Plan plan{a.collective, std::string(a.name), c.parameters, size, c.root, bytes, c.element_bytes};
   if (!has_root(a.collective)) c.root = plan.root = 0;
   for (const Problem& p : problems_of(c, a.knowledge)) {

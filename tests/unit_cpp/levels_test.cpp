@@ -42,10 +42,19 @@ std::vector<Parameters> parameter_sets(const Algorithm& a) {
   return sets;
 }
 
+/// Tells whether this way among nodes is for several switches.
+bool needs_switches(const Algorithm& a, const Parameters& parameters) {
+  const std::string_view meaning = a.parameters[0].meaning;
+  return parameters[0].value == a.parameters[0].max && meaning.ends_with("switch_rings");
+}
+
 void expect_right_nested(const Algorithm& a, const Case& c) {
   Case resolved = c;
   resolved.parameters = resolve_parameters(a, c.parameters);
-  REQUIRE(supports(a, problems_of(resolved, a.knowledge)[0]));
+  if (!supports(a, problems_of(resolved, a.knowledge)[0])) {
+    REQUIRE(needs_switches(a, resolved.parameters));
+    return;
+  }
   const auto wrong = check(a, c);
   CHECK_MESSAGE(!wrong, wrong.value_or(""));
 }

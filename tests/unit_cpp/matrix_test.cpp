@@ -50,6 +50,7 @@ TEST_CASE("every algorithm's messages are in its replay, and the replay ends") {
     c.element_bytes = is_reduction(a->collective) ? 8 : 1;
     c.parameters = resolve_parameters(*a, {});
     c.node_sizes = blocked_nodes(8, 2);
+    c.switch_sizes = blocked_nodes(8, 4);
     std::vector<Schedule> all;
     for (const Problem& p : problems_of(c, a->knowledge)) all.push_back(a->build(p));
     const Traffic traffic = traffic_of(all);

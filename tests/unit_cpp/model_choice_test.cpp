@@ -134,6 +134,20 @@ TEST_CASE("model choice: a nested schedule's way among nodes is chosen, too") {
   CHECK(answer->own.parameters.front().value != by_default);
 }
 
+TEST_CASE("model choice: of what is as fast, uplinks are spared") {
+  for (const Collective collective : {Collective::allgather, Collective::reduce_scatter_block, Collective::allreduce}) {
+    CAPTURE(std::string(name(collective)));
+    Asked a = ask_of(collective, 1 << 20, 16, 1, 1e8);
+    CHECK(answer_to(a)->own.algorithm->name != "switch_rings");
+    Profile profile = a.cluster.profile();
+    const double rate = profile.port_bytes_per_s();
+    profile.topology.switches = {{"top"}, {"one", 0, 2 * rate}, {"two", 0, 2 * rate}};
+    for (std::size_t n = 0; n < 16; ++n) profile.topology.nodes[n].switch_index = n % 3 == 0 ? 1 : 2;
+    a.cluster = Cluster::blocked(profile, 16, 1);
+    CHECK(answer_to(a)->own.algorithm->name == "switch_rings");
+  }
+}
+
 TEST_CASE("model choice: pieces grow where hosts bind before the wire") {
   for (const std::int64_t bytes : {262144, 1048576, 4194304}) {
     Asked a = ask_of(Collective::alltoall, bytes, 12, 1, 10e9);

@@ -172,6 +172,7 @@ TEST_CASE("a rule whose algorithm does not support the problem is passed over") 
                                      R"(", "use": ")" + std::string(a->name) + R"("}]})");
     Question q = ethernet(a->collective, 8, 1024);
     if (a->levels) q.max_ranks_per_node = 2;
+    q.max_ranks_per_switch = 4;
     CHECK(rules.choose(q).algorithm == a);
     q.commutative = false;
     CHECK(rules.choose(q).algorithm == nullptr);

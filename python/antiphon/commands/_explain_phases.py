@@ -30,7 +30,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ":BYTES for its block and for --ranks ranks",
     )  # fmt: skip
     group.add_argument("--plan", type=Path, metavar="FILE", help="show a plan, of `antiphon plan` or `compile`")
-    group.add_argument("--switches", metavar="N,N,…", help="nodes behind each switch, as 8,8 (default: one switch)")
     group.add_argument("--uplink-rate", metavar="RATE", help="of each switch's link to the others")
     group.add_argument("--seed", type=int, default=patterns.SEED, help="of a random pattern (default: %(default)s)")
 

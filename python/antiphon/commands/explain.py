@@ -47,6 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-n", "--ranks", type=int, metavar="P", help="number of ranks")
     parser.add_argument("--ranks-per-node", type=int, default=1, metavar="K",
                         help="consecutive ranks on each node (default: 1)")  # fmt: skip
+    parser.add_argument("--switches", metavar="N,N,…", help="nodes behind each switch, as 8,8 (default: as --profile "
+                        "says, else one switch)")  # fmt: skip
     parser.add_argument("--bytes", metavar="M", help="bytes of a block (bcast, reduce, allreduce, scan: of the whole "
                         "message), as 65536 or 64k; not for barrier")  # fmt: skip
     parser.add_argument("--root", type=int, default=0, metavar="R", help="root of a rooted collective (default: 0)")
@@ -116,6 +118,10 @@ def facts_of(args: argparse.Namespace, call: ExplainedCall, profile: str | None)
         Fact("nodes", nodes, "--ranks, --ranks-per-node"),
         Fact("transport", "TCP over Ethernet" if call.transport == "tcp" else call.transport, "--transport"),
     ]
+    if call.switch_sizes:
+        held = ", ".join(map(str, call.switch_sizes))
+        facts.append(Fact("switches", f"{len(call.switch_sizes)} with {held} ranks",
+                          "--switches" if args.switches else told))  # fmt: skip
     if call.mpi:
         facts.append(Fact("library", call.mpi, "--mpi" if args.mpi else told))
     if call.nonblocking:

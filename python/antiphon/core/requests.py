@@ -57,9 +57,9 @@ def parse(collective: str, choice: str) -> Choice:
     return Choice(**query("parse", collective=collective, choice=choice))
 
 
-def supported(question: Question) -> tuple[str, ...]:
-    """Returns the algorithms that can solve what `question` asks for."""
-    return tuple(query("supported", **fields(question))["algorithms"])
+def supported(question: Question, switch_sizes: Sequence[int] = ()) -> tuple[str, ...]:
+    """Returns the algorithms that can solve what `question` asks for; `switch_sizes` as in Case."""
+    return tuple(query("supported", switch_sizes=list(switch_sizes), **fields(question))["algorithms"])
 
 
 def build(case: Case) -> dict[str, Any]:

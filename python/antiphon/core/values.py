@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -104,6 +104,8 @@ class Case:
     seed: int = 0
     #: Ranks that follow one another on a node.
     ranks_per_node: int = 1
+    #: Ranks that follow one another on a switch, by switch; empty: one switch.
+    switch_sizes: Sequence[int] = ()
 
 
 class Transfer(NamedTuple):

@@ -36,6 +36,8 @@ class ExplainedCall:
     transport: str = "tcp"
     #: MPI_I… instead of MPI_….
     nonblocking: bool = False
+    #: Ranks on each switch, which follow one another; empty: one switch.
+    switch_sizes: tuple[int, ...] = ()
 
     @property
     def nodes(self) -> int:
@@ -53,8 +55,12 @@ class ExplainedCall:
     def case(self, algorithm: str) -> core.Case:
         return core.Case(
             self.collective, algorithm, self.ranks, self.bytes, self.root, self.element_bytes, self.commutative,
-            ranks_per_node=min(self.ranks_per_node, self.ranks),
+            ranks_per_node=min(self.ranks_per_node, self.ranks), switch_sizes=self.switch_sizes,
         )  # fmt: skip
+
+    def supported(self) -> tuple[str, ...]:
+        """Returns the algorithms that can do this call."""
+        return core.supported(self.question(), self.switch_sizes)
 
     def limit_bytes(self) -> float:
         """Returns the bytes that must cross the busiest node's link with any algorithm."""
@@ -122,8 +128,7 @@ def explain(call: ExplainedCall, algorithm: str | None = None, profile: str | No
     else:
         choice = core.parse(call.collective, algorithm) if algorithm else core.choose(question, profile, model=True)
         shown = choice if choice.algorithm else core.choose(question, profile, own=True)
-    supported = core.supported(question)
-    others = [name for name in supported if name != shown.algorithm]
+    others = [name for name in call.supported() if name != shown.algorithm]
     if shown.algorithm is None or call.ranks > MAX_REPLAYED_RANKS:
         return Explanation(call, choice, algorithm is not None, shown, None, others, ())
     replayed = others if call.ranks <= MAX_DRAWN_RANKS else ()
@@ -147,11 +152,11 @@ def _asked(call: ExplainedCall, algorithm: str) -> core.Choice:
             f"{call.collective} has no algorithm {name!r}",
             hint=f"there are: {', '.join(known) or 'none yet'}, and library (`antiphon bench --list` describes them)",
         )
-    if name not in core.supported(call.question()):
+    if name not in call.supported():
         raise AntiphonError(
             f"{call.collective}:{name} cannot solve this call ({call.ranks} ranks, {call.bytes} bytes"
             f"{'' if call.commutative else ', operands in order'})",
-            hint=f"these can: {', '.join(core.supported(call.question()))}",
+            hint=f"these can: {', '.join(call.supported())}",
         )
     return core.parse(call.collective, algorithm)
 

@@ -8,6 +8,7 @@ import argparse
 from antiphon import core
 from antiphon.errors import AntiphonError
 from antiphon.explain.explanation import ExplainedCall
+from antiphon.model import switches
 from antiphon.units import parse_rate, size_option
 
 #: This rate is assumed where --link-rate is missing, because the table of rules needs one.
@@ -39,7 +40,18 @@ def call_of_options(args: argparse.Namespace, profile: str | None = None) -> Exp
                             hint="name the element's size with --element-bytes")  # fmt: skip
     return ExplainedCall(args.collective, args.ranks, args.ranks_per_node, size, args.root, element_bytes,
                 not args.ordered, rate_of(args.link_rate, profile), library_of(args.mpi, profile),
-                args.transport, args.nonblocking)  # fmt: skip
+                args.transport, args.nonblocking, switch_sizes(args, profile))  # fmt: skip
+
+
+def switch_sizes(args: argparse.Namespace, profile: str | None) -> tuple[int, ...]:
+    """Returns how many ranks each switch has, by --switches, else by the profile; nothing with one switch."""
+    if not args.switches:
+        return switches.of_profile(profile, args.ranks, args.ranks_per_node)
+    try:
+        behind = [(str(number), int(count)) for number, count in enumerate(args.switches.split(","))]
+    except ValueError as error:
+        raise AntiphonError(f"--switches: {error}", hint="nodes behind each switch, as 8,8") from None
+    return switches.of_nodes(behind, args.ranks, args.ranks_per_node)
 
 
 def rate_of(option: str | None, profile: str | None) -> int:

@@ -40,6 +40,7 @@ def export_schedule(args: argparse.Namespace) -> Exported:
             collective=args.collective,
             ranks=args.ranks,
             ranks_per_node=1,
+            switches=None,
             bytes=args.bytes,
             root=args.root,
             element_bytes=None,

@@ -48,6 +48,8 @@ class Settings:
     progress: str | None = None
     #: on, copy or off: how schedules' messages move within a node.
     shared_memory: str | None = None
+    #: on, off, or which switches nodes are on: left=node01,node02;right=node03.
+    topology: str | None = None
     #: Topology constructors may order ranks anew.
     reorder: bool = False
     #: Where ranks are to be; the run checks it, and ends if it must be so.
@@ -77,6 +79,7 @@ class Settings:
             "ANTIPHON_ADAPT": self.adapt,
             "ANTIPHON_PROGRESS": self.progress,
             "ANTIPHON_SHARED_MEMORY": self.shared_memory,
+            "ANTIPHON_TOPOLOGY": self.topology,
             "ANTIPHON_REORDER": "1" if self.reorder else None,
             "ANTIPHON_PLACEMENT_STRICT": "1" if self.placement_strict else None,
         }

@@ -22,6 +22,7 @@ DIRECT = ("windowed", "rotated", "exchange_xor")
 #: Communicators larger than this keep such exchanges as a group.
 MOST_LISTED_RANKS = 64
 ROTATED = "one rank's messages stand for all: bytes are right to 0.1 %"
+SWITCHLESS = "a trace does not say which switches nodes are on: rings within switches count as one ring"
 
 
 class Chooser(Protocol):
@@ -266,10 +267,26 @@ def by_schedule(call: CollectiveCall, schedule: str, nodes: Sequence[int] | Arra
         fields["counts"] = call.counts
     if nodes is not None:
         fields["node_of_rank"] = [int(node) for node in nodes]
+    known = _without_switches(call.collective, schedule)
     edges, approximate = messages_core.messages(
-        schedule, call.collective, call.ranks, commutative=call.commutative, **fields
+        known, call.collective, call.ranks, commutative=call.commutative, **fields
     )
-    return Decomposed(edges, schedules=[named], notes={ROTATED} if approximate else set())
+    notes = ({ROTATED} if approximate else set()) | ({SWITCHLESS} if known != schedule else set())
+    return Decomposed(edges, schedules=[named], notes=notes)
+
+
+def _without_switches(collective: str, schedule: str) -> str:
+    """Returns the schedule, or its like for one switch where it is for several."""
+    if schedule.partition(":")[0] == "switch_rings":
+        return "ring"
+    choice = core.parse(collective, schedule)
+    outer = choice.parameters.get("outer")
+    ways = {a.name: a for a in core.algorithms(collective)}[choice.algorithm].parameters if choice.algorithm else ()
+    among = next((p.meaning for p in ways if p.name == "outer"), "")
+    if outer is None or f"{outer} switch_rings" not in among:
+        return schedule
+    ring = next(int(way.split()[0]) for way in among.partition(": ")[2].split(", ") if way.endswith(" ring"))
+    return choice.choice.replace(f"outer={outer}", f"outer={ring}")
 
 
 class Own:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from antiphon import core
+from antiphon.model import switches
 from antiphon.tune.grid import UNSIZED, Point
 
 #: An algorithm is worth measuring if its prediction is within this factor of the best one.
@@ -88,9 +89,10 @@ def choices(
     """
     at = Point(point.collective, 65536, point.ranks) if point.collective in UNSIZED else point
     question = machine.question(at)
+    held = switches.of_profile(profile, at.ranks, machine.ranks_per_node)
     own = core.choose(question, own=True)
     first = [*(choice for choice in known if choice != "library"), *([own.choice] if own.algorithm else [])]
-    candidates = list(dict.fromkeys([*first, *_candidates(at, question, _measured_concurrency(at, profile))]))
+    candidates = list(dict.fromkeys([*first, *_candidates(at, question, _measured_concurrency(at, profile), held)]))
     predicted = dict(predictor(at, candidates))
     predicted |= _better_variations(at, machine, predictor, predicted, profile)
     possible = {choice: time for choice, time in predicted.items() if math.isfinite(time)}
@@ -166,9 +168,11 @@ def _varied(ranked: Sequence[str], most: int, short: bool) -> list[str]:
     ][:most]
 
 
-def _candidates(point: Point, question: core.Question, at_once: int | None) -> Iterator[str]:
+def _candidates(
+    point: Point, question: core.Question, at_once: int | None, switch_sizes: Sequence[int]
+) -> Iterator[str]:
     """Every algorithm that can do it, with every sensible cut, window and tree, in full form and without repeats."""
-    supported = core.supported(question)
+    supported = core.supported(question, switch_sizes)
     seen = set()
     for algorithm in core.algorithms(point.collective):
         if algorithm.name not in supported:

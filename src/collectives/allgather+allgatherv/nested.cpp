@@ -9,16 +9,18 @@ namespace antiphon {
 
 namespace {
 
-constexpr std::array<std::string_view, 2> among_nodes{"bruck", "ring"};
+constexpr std::array<std::string_view, 3> among_nodes{"bruck", "ring", "switch_rings"};
 
 constexpr Parameter parameters[] = {
-    {"outer", Role::mode, 0, 0, 1, "among nodes: 0 bruck, 1 ring"},
+    {"outer", Role::mode, 0, 0, 2, "among nodes: 0 bruck, 1 ring, 2 switch_rings"},
     {"inner", Role::fanout, 8, 1, 64, "children of a rank in the tree within a node"},
     {"segment_bytes", Role::piece, 16384, 0, 1 << 30, "bytes per segment; 0 passes on whole messages"},
     {"window", Role::ahead, 4, 1, 1024, "segments under way to one rank"},
 };
 
 std::string_view outer(const Problem& p) { return among_nodes[static_cast<std::size_t>(p.parameter("outer"))]; }
+
+bool supported(const Problem& p) { return has_levels(p) && supports_stage(p, Collective::allgatherv, outer(p)); }
 
 /// Long results are told within a node in so many parts, so that the first are on their way while the last come in.
 constexpr int most_parts = 8;
@@ -74,7 +76,7 @@ extern const Algorithm nested{
     .name = "nested",
     .summary = "a node's blocks travel together, among the nodes' leaders, then to all its ranks; several ranks a node",
     .parameters = parameters,
-    .supports = has_levels,
+    .supports = supported,
     .build = build,
     .any_order = true,
     .levels = true,
@@ -87,7 +89,7 @@ extern const Algorithm nested{
     .name = "nested",
     .summary = "a node's blocks travel together, among the nodes' leaders, then to all its ranks; several ranks a node",
     .parameters = parameters,
-    .supports = has_levels,
+    .supports = supported,
     .build = build,
     .any_order = true,
     .levels = true,

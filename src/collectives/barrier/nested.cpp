@@ -19,7 +19,7 @@ constexpr Parameter parameters[] = {
 std::string_view outer(const Problem& p) { return among_nodes[static_cast<std::size_t>(p.parameter("outer"))]; }
 
 bool supported(const Problem& p) {
-  return has_levels(p) && supports_stage(p, Collective::barrier, outer(p), static_cast<int>(p.node_sizes.size()));
+  return has_levels(p) && supports_stage(p, Collective::barrier, outer(p));
 }
 
 /// Tokens go up a tree in each node, its leader meets the other leaders, and tokens go down again. Cost

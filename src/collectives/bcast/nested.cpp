@@ -25,7 +25,7 @@ constexpr Parameter parameters[] = {
 std::string_view outer(const Problem& p) { return among_nodes[static_cast<std::size_t>(p.parameter("outer"))]; }
 
 bool supported(const Problem& p) {
-  return has_levels(p) && supports_stage(p, Collective::bcast, outer(p), static_cast<int>(p.node_sizes.size()));
+  return (has_levels(p) || has_switches(p)) && supports_stage(p, Collective::bcast, outer(p));
 }
 
 /// The root tells one rank of each node, its leader, and each leader the other ranks of its node, down a tree.

@@ -9,10 +9,10 @@ namespace antiphon {
 
 namespace {
 
-constexpr std::array<std::string_view, 3> among_nodes{"recursive_halving", "ring", "pairwise"};
+constexpr std::array<std::string_view, 4> among_nodes{"recursive_halving", "ring", "pairwise", "switch_rings"};
 
 constexpr Parameter parameters[] = {
-    {"outer", Role::mode, 0, 0, 2, "among nodes: 0 recursive_halving, 1 ring, 2 pairwise"},
+    {"outer", Role::mode, 0, 0, 3, "among nodes: 0 recursive_halving, 1 ring, 2 pairwise, 3 switch_rings"},
     {"inner", Role::fanout, 8, 1, 64, "children of a rank in the tree within a node"},
     {"segment_bytes", Role::piece, 8192, 0, 1 << 30, "bytes per segment; 0 passes on whole messages"},
     {"window", Role::ahead, 4, 1, 1024, "segments under way to one rank"},
@@ -20,7 +20,9 @@ constexpr Parameter parameters[] = {
 
 std::string_view outer(const Problem& p) { return among_nodes[static_cast<std::size_t>(p.parameter("outer"))]; }
 
-bool supported(const Problem& p) { return p.commutative && has_levels(p); }
+bool supported(const Problem& p) {
+  return p.commutative && has_levels(p) && supports_stage(p, Collective::reduce_scatter, outer(p));
+}
 
 /// Long vectors are reduced within a node in so many parts, so that the first leave while the last are reduced.
 constexpr int most_parts = 8;
