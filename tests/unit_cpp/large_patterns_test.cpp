@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many ranks go through streams of Alltoallv calls: they add up digests, gather rows only where that pays, and decide
+// Many large_ranks go through streams of Alltoallv calls: they add up digests, gather rows only where that pays, and decide
 // alike in every call.
 #include <functional>
 #include <vector>
@@ -12,22 +12,22 @@ using namespace antiphon;
 
 namespace {
 
-constexpr int ranks = 128;
+constexpr int large_ranks = 128;
 constexpr int nodes = 16;
 using Sizes = std::function<std::int64_t(int from, int to)>;
 
 Fabric sixteen_nodes(double times_as_fast) {
   Fabric fabric;
   fabric.link_bytes_per_s *= times_as_fast;
-  for (int r = 0; r < ranks; ++r) fabric.node_of_rank.push_back(r % nodes);
+  for (int r = 0; r < large_ranks; ++r) fabric.node_of_rank.push_back(r % nodes);
   return fabric;
 }
 
 /// Six neighbours each; every third rank sends much more than the others.
 std::int64_t stencil(int from, int to, std::int64_t bytes) {
-  const int distance = (to - from + ranks) % ranks;
+  const int distance = (to - from + large_ranks) % large_ranks;
   const bool near = distance == 1 || distance == 5 || distance == 22;
-  const bool near_back = distance == ranks - 1 || distance == ranks - 5 || distance == ranks - 22;
+  const bool near_back = distance == large_ranks - 1 || distance == large_ranks - 5 || distance == large_ranks - 22;
   if (!near && !near_back) return 0;
   return from % 3 == 0 ? 4 * bytes : bytes;
 }
@@ -36,15 +36,15 @@ Problem problem_of(const Sizes& sizes, int rank) {
   Problem p;
   p.collective = Collective::alltoallv;
   p.rank = rank;
-  p.size = ranks;
-  for (int i = 0; i < ranks; ++i) {
+  p.size = large_ranks;
+  for (int i = 0; i < large_ranks; ++i) {
     p.send_bytes.push_back(sizes(rank, i));
     p.recv_bytes.push_back(sizes(i, rank));
   }
   return p;
 }
 
-/// What all ranks decide for a call.
+/// What all large_ranks decide for a call.
 struct Decided {
   bool digest = false, rows = false, short_one = false;
   std::optional<int> expected;
@@ -54,7 +54,7 @@ struct Decided {
 class Many {
  public:
   explicit Many(double times_as_fast = 1) : fabric_(sixteen_nodes(times_as_fast)) {
-    for (int r = 0; r < ranks; ++r) known_.emplace_back(r, ranks, fabric_);
+    for (int r = 0; r < large_ranks; ++r) known_.emplace_back(r, large_ranks, fabric_);
   }
 
   void expect(const Pattern& pattern) {
@@ -63,13 +63,13 @@ class Many {
 
   Decided call(const Sizes& sizes) {
     std::vector<Problem> problems;
-    for (int r = 0; r < ranks; ++r) problems.push_back(problem_of(sizes, r));
+    for (int r = 0; r < large_ranks; ++r) problems.push_back(problem_of(sizes, r));
     for (KnownPatterns& known : known_) known.begin_call();
     Decided all;
     all.digest = known_[0].gathers();
     for (const KnownPatterns& known : known_) REQUIRE(known.gathers() == all.digest);
     if (all.digest) all.rows = agree(problems);
-    for (int r = 0; r < ranks; ++r) known_[index(r)].note(problems[index(r)]);
+    for (int r = 0; r < large_ranks; ++r) known_[index(r)].note(problems[index(r)]);
     all.short_one = known_[0].leaves_to_library();
     if (const auto first = known_[0].expected()) all.expected = first->place;
     all.scheduled = known_[0].pattern().has_value();
@@ -91,12 +91,12 @@ class Many {
 
   bool agree(const std::vector<Problem>& problems) {
     KnownPatterns::Digest sums{};
-    for (int r = 0; r < ranks; ++r) {
+    for (int r = 0; r < large_ranks; ++r) {
       const auto own = known_[index(r)].digest(problems[index(r)]);
       for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += own[i];
     }
     bool rows = false;
-    for (int r = 0; r < ranks; ++r) {
+    for (int r = 0; r < large_ranks; ++r) {
       const bool wants = known_[index(r)].take_in_digest(sums);
       REQUIRE((r == 0 || wants == rows));
       rows = wants;
@@ -107,8 +107,8 @@ class Many {
 
   void gather(const std::vector<Problem>& problems) {
     const std::size_t length = row_length();
-    std::vector<std::int64_t> all(length * ranks);
-    for (int r = 0; r < ranks; ++r)
+    std::vector<std::int64_t> all(length * large_ranks);
+    for (int r = 0; r < large_ranks; ++r)
       known_[index(r)].tell(problems[index(r)], std::span(all).subspan(index(r) * length, length));
     for (KnownPatterns& known : known_) known.take_in(all);
   }
@@ -119,10 +119,10 @@ class Many {
 
 Pattern pattern_of(const Sizes& sizes) {
   std::vector<std::int64_t> counts;
-  for (int from = 0; from < ranks; ++from) {
-    for (int to = 0; to < ranks; ++to) counts.push_back(sizes(from, to));
+  for (int from = 0; from < large_ranks; ++from) {
+    for (int to = 0; to < large_ranks; ++to) counts.push_back(sizes(from, to));
   }
-  return Pattern::of_counts(ranks, counts);
+  return Pattern::of_counts(large_ranks, counts);
 }
 
 const Sizes long_stencil = [](int from, int to) { return stencil(from, to, 65536); };
@@ -168,7 +168,7 @@ TEST_CASE("large communicators: nothing is gathered where rows cost more than ca
   }
 }
 
-TEST_CASE("large communicators: short messages of ranks that share their nodes are the library's") {
+TEST_CASE("large communicators: short messages of large_ranks that share their nodes are the library's") {
   Many all;
   for (int c = 1; c <= 20; ++c) CHECK(all.call([](int from, int to) { return from == to ? 0 : 1024; }).short_one);
   int left = 0;
@@ -176,7 +176,7 @@ TEST_CASE("large communicators: short messages of ranks that share their nodes a
   CHECK(left < 150);
 }
 
-TEST_CASE("large communicators: a pattern that all ranks have from elsewhere needs no rows") {
+TEST_CASE("large communicators: a pattern that all large_ranks have from elsewhere needs no rows") {
   Many all;
   all.expect(pattern_of([](int from, int to) { return stencil(to, from, 5000); }));
   all.expect(pattern_of(long_stencil));
@@ -198,5 +198,5 @@ TEST_CASE("large communicators: whole rows hold all messages") {
     if (decided.expected) CHECK(all.expected() == pattern_of(dense));
   }
   CHECK(rows);
-  CHECK(all.row_length() == ranks - 1);
+  CHECK(all.row_length() == large_ranks - 1);
 }
