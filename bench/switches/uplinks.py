@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import random
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -30,9 +29,10 @@ mpi = ctypes.CDLL(None)
 family, order, calls, signal = sys.argv[1], sys.argv[2].split(","), int(sys.argv[3]), sys.argv[4]
 named = lambda name: ctypes.c_void_p(ctypes.addressof(ctypes.c_char.in_dll(mpi, name)))
 if family == "openmpi":
-    world, kind, add, comm = named("ompi_mpi_comm_world"), named("ompi_mpi_int"), named("ompi_mpi_op_sum"), ctypes.c_void_p()
+    world, kind, add = (named("ompi_mpi_" + name) for name in ("comm_world", "int", "op_sum"))
+    comm = ctypes.c_void_p()
 else:
-    world, kind, add, comm = ctypes.c_int(0x44000000), ctypes.c_int(0x4C000405), ctypes.c_int(0x58000003), ctypes.c_int()
+    world, kind, add, comm = (ctypes.c_int(n) for n in (0x44000000, 0x4C000405, 0x58000003, 0))
 mpi.MPI_Init(None, None)
 rank, ranks = ctypes.c_int(), ctypes.c_int()
 mpi.MPI_Comm_rank(world, ctypes.byref(rank))
@@ -83,15 +83,14 @@ class Counters:
     """The counters of the link between a lab's switches."""
 
     def __init__(self, lab: Lab) -> None:
-        assert lab._holder is not None
-        self._pid = lab._holder.pid
+        self._lab = lab
 
     def payload_bytes(self) -> tuple[int, int]:
         """Returns what has left either switch."""
         found = []
         for name in ("up0a", "up0b"):
-            command = ["nsenter", "-t", str(self._pid), "-n", "ip", "-s", "-j", "link", "show", name]
-            sent = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)[0]["stats64"]["tx"]
+            shown = self._lab.execute("switch", ["ip", "-s", "-j", "link", "show", name]).check().stdout
+            sent = json.loads(shown)[0]["stats64"]["tx"]
             found.append(sent["bytes"] - HEADER_BYTES * sent["packets"])
         return found[0], found[1]
 

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "antiphon/profile.hpp"
@@ -15,6 +16,11 @@ struct Places {
   std::vector<int> order;         ///< as Problem::order; empty: ranks stand so already
   std::vector<int> node_sizes;    ///< as Problem::node_sizes
   std::vector<int> switch_sizes;  ///< as Problem::switch_sizes
+
+  /// Returns the sizes of nodes and of switches; of switches none unless ranks stand so already.
+  [[nodiscard]] std::pair<std::vector<int>, std::vector<int>> groups() const {
+    return {node_sizes, order.empty() ? switch_sizes : std::vector<int>{}};
+  }
 };
 
 /// Puts ranks along the tree: those of a switch together, switches that share an uplink together, and those of a node

@@ -65,11 +65,10 @@ class Predictor {
             const PredictionLimits& limits = {})
       : call_(call), algorithm_(algorithm), parameters_(resolve_parameters(algorithm, parameters)), limits_(limits) {}
 
-  /// Takes the groups of ranks from where this cluster's ranks stand.
-  void stand_along(const Cluster& cluster) {
-    Places places = cluster.places(call_.root_if_any());
-    call_.node_sizes = std::move(places.node_sizes);
-    call_.switch_sizes = places.order.empty() ? std::move(places.switch_sizes) : std::vector<int>{};
+  /// Takes the groups of ranks from where this cluster's ranks stand, and returns it.
+  const Cluster& stand_along(const Cluster& cluster) {
+    std::tie(call_.node_sizes, call_.switch_sizes) = cluster.places(call_.root_if_any()).groups();
+    return cluster;
   }
 
   [[nodiscard]] bool supported(int ranks) const {
@@ -92,20 +91,16 @@ class Predictor {
     Predictor smaller(call, algorithm_, parameters_, limits);
     if (cluster.ranks() > very_many_ranks) smaller.rate_updates_ = most_rate_updates / 4;
     int most = smaller.most_ranks_before(cluster, limits_);
-    const auto resized = [&](int ranks) {
-      Cluster fewer_ranks = cluster.resized(ranks);
-      smaller.stand_along(fewer_ranks);
-      return fewer_ranks;
-    };
-    auto largest = smaller.evaluate_what_can_be(resized(most), nullptr);
+    auto largest = smaller.evaluate_what_can_be(smaller.stand_along(cluster.resized(most)), nullptr);
     const int fewer = std::max(many_ranks / 2, least_nodes * whole_nodes(cluster, limits_));
     if (!largest && most > fewer) {
       most = fewer;
-      largest = smaller.evaluate_what_can_be(resized(most), nullptr);
+      largest = smaller.evaluate_what_can_be(smaller.stand_along(cluster.resized(most)), nullptr);
     }
     std::array<double, 4> seconds{};
-    for (std::size_t i = 0; i < 3; ++i) seconds[i] = smaller.predict(resized(most >> (3 - i)), nullptr).seconds;
-    seconds[3] = (largest ? *largest : smaller.predict(resized(most), nullptr)).seconds;
+    for (std::size_t i = 0; i < 3; ++i)
+      seconds[i] = smaller.predict(smaller.stand_along(cluster.resized(most >> (3 - i))), nullptr).seconds;
+    seconds[3] = (largest ? *largest : smaller.predict(smaller.stand_along(cluster.resized(most)), nullptr)).seconds;
     pieces_ += smaller.pieces_;
     const auto more = [&](std::size_t i) { return seconds[i + 1] - seconds[i]; };
     // Growth with the ranks must show twice. Otherwise a single jump, taken for growth, would dominate the prediction

@@ -21,9 +21,8 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 }
 
 bool is_on_several(const Topology& topology) {
-  return std::any_of(topology.nodes.begin(), topology.nodes.end(), [&](const NodeEntry& node) {
-    return node.switch_index != topology.nodes.front().switch_index;
-  });
+  return std::any_of(topology.nodes.begin(), topology.nodes.end(),
+                     [&](const NodeEntry& node) { return node.switch_index != topology.nodes.front().switch_index; });
 }
 
 }  // namespace

@@ -71,7 +71,8 @@ std::vector<int> switch_sizes_among(const Problem& p, std::span<const int> place
   for (const int size : p.switch_sizes) {
     const int first = last;
     last += size;
-    const auto here = std::count_if(places.begin(), places.end(), [&](int place) { return first <= place && place < last; });
+    const auto here =
+        std::count_if(places.begin(), places.end(), [&](int place) { return first <= place && place < last; });
     if (here > 0) sizes.push_back(static_cast<int>(here));
   }
   return sizes.size() > 1 ? sizes : std::vector<int>{};

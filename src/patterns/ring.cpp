@@ -59,21 +59,20 @@ std::vector<OpId> ring_allgather(Schedule& s, const Ring& ring, std::span<const 
                                  std::span<const OpId> busy, RingLanes& lanes) {
   std::vector<OpId> arrival(blocks.size(), no_op);
   Dep have = own;
-  for (int step = 1; step < ring.size; ++step) {
+  for (int step = 1; step < ring.size; ++step, ++lanes.steps) {
     const std::size_t out = ring.wrap(ring.rank - step + 1);
     const std::size_t in = ring.wrap(ring.rank - step);
     if (blocks[in].bytes > 0) {
-      arrival[in] = s.recv(ring.prev(), blocks[in], {}, lanes.recv_cut, gather_tag(lanes.steps + step));
+      arrival[in] = s.recv(ring.prev(), blocks[in], {}, lanes.recv_cut, gather_tag(lanes.steps + 1));
       if (!busy.empty() && busy[in] != no_op) s.after(pipelined(busy[in]));
       lanes.received.append(s);
     }
     if (blocks[out].bytes > 0) {
-      s.send(ring.next(), blocks[out], {have}, lanes.send_cut, gather_tag(lanes.steps + step));
+      s.send(ring.next(), blocks[out], {have}, lanes.send_cut, gather_tag(lanes.steps + 1));
       lanes.sent.append(s);
     }
     have = pipelined(arrival[in]);
   }
-  lanes.steps += ring.size - 1;
   return arrival;
 }
 
@@ -91,8 +90,7 @@ RingReduced ring_reduce_scatter(Schedule& s, const Ring& ring, const RingOperand
   RingReduced done{no_op, std::vector<OpId>(memory.operands.size(), no_op)};
   Range have = memory.operands[ring.wrap(ring.rank - 1)];
   OpId reduced = ready;
-  for (int step = 1; step < ring.size; ++step) {
-    const std::size_t out = ring.wrap(ring.rank - step);
+  for (int step = 1; step < ring.size; ++step, ++lanes.steps) {
     const std::size_t in = ring.wrap(ring.rank - step - 1);
     const bool last = step == ring.size - 1;
     const Range operand = memory.operands[in];
@@ -100,16 +98,17 @@ RingReduced ring_reduce_scatter(Schedule& s, const Ring& ring, const RingOperand
     const Range land = in_slot ? slots.range(step, operand.bytes) : last ? memory.result : memory.landing[in];
     OpId received = no_op;
     if (operand.bytes > 0) {
-      received = s.recv(ring.prev(), land, {in_slot ? slots.free(step) : no_op}, lanes.recv_cut, reduce_tag(lanes.steps + step));
+      received =
+          s.recv(ring.prev(), land, {in_slot ? slots.free(step) : no_op}, lanes.recv_cut, reduce_tag(lanes.steps + 1));
       if (in_slot) s.after(slots.settled(step));
       lanes.received.append(s);
     }
     if (have.bytes > 0) {
       const Dep before = step == 1 ? Dep(ready) : pipelined(reduced);
-      const OpId sent = s.send(ring.next(), have, {before}, lanes.send_cut, reduce_tag(lanes.steps + step));
+      const OpId sent = s.send(ring.next(), have, {before}, lanes.send_cut, reduce_tag(lanes.steps + 1));
       lanes.sent.append(s);
       // With landings the block's memory is free when it is sent; with slots its operand was free when it was reduced.
-      if (step == 1 || !memory.landing.empty()) done.last_use[out] = sent;
+      if (step == 1 || !memory.landing.empty()) done.last_use[ring.wrap(ring.rank - step)] = sent;
       slots.sent(step, sent);
     }
     if (operand.bytes > 0) {
@@ -120,7 +119,6 @@ RingReduced ring_reduce_scatter(Schedule& s, const Ring& ring, const RingOperand
     have = land;
   }
   if (memory.operands[own].bytes > 0) done.result = reduced;
-  lanes.steps += ring.size - 1;
   return done;
 }
 

@@ -10,8 +10,9 @@
 
 namespace antiphon {
 
-/// A ring of consecutive ranks, of all unless `first` says otherwise. Blocks travel round it cut into segments that are passed on as they come in: step after step
-/// without a gap, with a latency per segment rather than per step. Every port receives one stream.
+/// A ring of consecutive ranks, of all unless `first` says otherwise. Blocks travel round it cut into segments that are
+/// passed on as they come in: step after step without a gap, with a latency per segment rather than per step. Every
+/// port receives one stream.
 struct Ring {
   int rank = 0;
   int size = 1;

@@ -8,8 +8,7 @@
 namespace antiphon {
 
 SwitchBlocks::SwitchBlocks(const Problem& p)
-    : switches_(Levels::of_switches(p)),
-      most_ranks_(*std::max_element(p.switch_sizes.begin(), p.switch_sizes.end())) {
+    : switches_(Levels::of_switches(p)), most_ranks_(*std::max_element(p.switch_sizes.begin(), p.switch_sizes.end())) {
   const Run here = own();
   std::vector<std::vector<int>> carried(at(here.size()));
   for (const int place : here.places()) carried[at(place - here.first)].push_back(place);

@@ -293,7 +293,7 @@ class BestOfOurs {
   }
 
   PredictedCall call_;
-  std::vector<int> order_;  ///< of ranks along the cluster; empty if they stand so
+  std::vector<int> order_;                        ///< of ranks along the cluster; empty if they stand so
   std::vector<std::pair<Choice, double>> tried_;  ///< that were predicted to the end
   const Cluster& cluster_;
   const Choice& favourite_;

@@ -62,6 +62,7 @@ constexpr std::array variables{
     Variable{"ANTIPHON_STORE", Takes::folders, "off"},
     Variable{"ANTIPHON_SUMMARY", Takes::output, "0, 1"},
     Variable{"ANTIPHON_SYSTEM_ROOT"},
+    Variable{"ANTIPHON_TOPOLOGY"},
     Variable{"ANTIPHON_TRACE", Takes::output},
     Variable{"ANTIPHON_TRACE_BYTES", Takes::whole_number},
     Variable{"ANTIPHON_VERBOSE", Takes::whole_number, "", INT32_MAX},

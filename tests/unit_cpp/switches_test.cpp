@@ -58,7 +58,8 @@ void sweep(const Algorithm& a, const std::vector<int>& switches, const std::vect
 }
 
 /// What leaves a switch in a call of ranks that lie on switches at random, by switch.
-std::vector<std::int64_t> bytes_up(const Algorithm& a, std::int64_t bytes, int root, const Parameters& parameters = {}) {
+std::vector<std::int64_t> bytes_up(const Algorithm& a, std::int64_t bytes, int root,
+                                   const Parameters& parameters = {}) {
   constexpr int ranks = 16;
   Topology topology{{{"top"}, {"a", 0, 1e9}, {"b", 0, 1e9}}, {}};
   const std::vector<int> random = shuffled(ranks, 3);
@@ -106,8 +107,8 @@ TEST_CASE("algorithms for several switches give the reference's result for every
 }
 
 TEST_CASE("a nested algorithm may use rings of switches among nodes") {
-  for (const auto& [collective, outer] : {std::pair{Collective::allgather, 2}, {Collective::allreduce, 4},
-                                          {Collective::reduce_scatter_block, 3}}) {
+  for (const auto& [collective, outer] :
+       {std::pair{Collective::allgather, 2}, {Collective::allreduce, 4}, {Collective::reduce_scatter_block, 3}}) {
     const Algorithm& a = *find_algorithm(collective, "nested");
     Case c{collective, 14, 0, 800, 8, true, false, 5, {{"outer", outer}}, shuffled(14, 2), {2, 3, 2, 3, 4}, {7, 7}};
     c.parameters = resolve_parameters(a, c.parameters);
@@ -170,7 +171,8 @@ TEST_CASE("ranks stand along the tree, nearest to the root first") {
 }
 
 TEST_CASE("switches are found by the names of nodes") {
-  const Topology measured{{{"core"}, {"left", 0, 1e7}, {"right", 0, 1e7}}, {{"n1.site", 1, 5}, {"n2", 2, 6}, {"n3", 1, 7}}};
+  const Topology measured{{{"core"}, {"left", 0, 1e7}, {"right", 0, 1e7}},
+                          {{"n1.site", 1, 5}, {"n2", 2, 6}, {"n3", 1, 7}}};
   const auto found = network::topology_of_names(measured, {"n3.site", "n2"});
   REQUIRE(found);
   CHECK(found->nodes[0].switch_index == 1);

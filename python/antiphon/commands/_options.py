@@ -91,8 +91,7 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
         "MPI_THREAD_MULTIPLE")  # fmt: skip
     add("--shared-memory", choices=("on", "copy", "off"), help="how schedules' messages move within a node: through "
         "shared memory, long ones with one copy (on, the default) or two (copy), or by the library (off)")  # fmt: skip
-    add("--topology", metavar="MAP", help="which switches nodes are on, as 'left=node01,node02;right=node03'; on (what "
-        "the profile or Slurm knows, the default) or off")  # fmt: skip
+    add("--topology", metavar="MAP", help="the nodes' switches, as 'left=node01,node02;right=node03'; or on, off")
     add("--reorder", action="store_true", help="let MPI_Cart_create, MPI_Graph_create and "
         "MPI_Dist_graph_create(_adjacent) order ranks anew where the program allows it, by the nodes, and with "
         "--profile by the network")  # fmt: skip

@@ -10,10 +10,12 @@ namespace antiphon::allreduce_algorithms {
 
 namespace {
 
-constexpr std::array<std::string_view, 5> among_nodes{"recursive_doubling", "rabenseifner", "ring", "reduce_bcast", "switch_rings"};
+constexpr std::array<std::string_view, 5> among_nodes{"recursive_doubling", "rabenseifner", "ring", "reduce_bcast",
+                                                      "switch_rings"};
 
 constexpr Parameter parameters[] = {
-    {"outer", Role::mode, 1, 0, 4, "among nodes: 0 recursive_doubling, 1 rabenseifner, 2 ring, 3 reduce_bcast, 4 switch_rings"},
+    {"outer", Role::mode, 1, 0, 4,
+     "among nodes: 0 recursive_doubling, 1 rabenseifner, 2 ring, 3 reduce_bcast, 4 switch_rings"},
     {"inner", Role::fanout, 8, 1, 64, "children of a rank in the tree within a node"},
     {"lanes", Role::amount, 1, 1, 16, "leaders of a node, each of which combines a part of the message"},
     {"segment_bytes", Role::piece, 8192, 0, 1 << 30, "bytes per segment; 0 passes on whole vectors"},
@@ -23,8 +25,7 @@ constexpr Parameter parameters[] = {
 std::string_view outer(const Problem& p) { return among_nodes[static_cast<std::size_t>(p.parameter("outer"))]; }
 
 bool supported(const Problem& p) {
-  return p.commutative && has_levels(p) &&
-         supports_stage(p, Collective::allreduce, outer(p));
+  return p.commutative && has_levels(p) && supports_stage(p, Collective::allreduce, outer(p));
 }
 
 /// Each node reduces to its first rank, these leaders combine what they have, and tell the ranks of their node: the

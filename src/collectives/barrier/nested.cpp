@@ -18,9 +18,7 @@ constexpr Parameter parameters[] = {
 
 std::string_view outer(const Problem& p) { return among_nodes[static_cast<std::size_t>(p.parameter("outer"))]; }
 
-bool supported(const Problem& p) {
-  return has_levels(p) && supports_stage(p, Collective::barrier, outer(p));
-}
+bool supported(const Problem& p) { return has_levels(p) && supports_stage(p, Collective::barrier, outer(p)); }
 
 /// Tokens go up a tree in each node, its leader meets the other leaders, and tokens go down again. Cost
 /// (pLogP): that of the outer algorithm for N nodes, and 2 ⌈log_inner R⌉ (L + g(0)) within a node of R ranks; a network

@@ -23,8 +23,7 @@ constexpr Parameter parameters[] = {
 std::string_view outer(const Problem& p) { return among_nodes[static_cast<std::size_t>(p.parameter("outer"))]; }
 
 bool supported(const Problem& p) {
-  return p.commutative && (has_levels(p) || has_switches(p)) &&
-         supports_stage(p, Collective::reduce, outer(p));
+  return p.commutative && (has_levels(p) || has_switches(p)) && supports_stage(p, Collective::reduce, outer(p));
 }
 
 /// One lane: a node's ranks reduce their part to the lane's leader, and the leaders to the one of the root's node,
