@@ -8,7 +8,6 @@
 
 #include "call/describe.hpp"
 #include "call/neighbours.hpp"
-#include "compress/collectives.hpp"
 #include "entry/account.hpp"
 #include "entry/comm_state.hpp"
 #include "entry/device_buffers.hpp"
@@ -33,7 +32,7 @@ Outcome leave(Fate fate, Outcome outcome) {
 /// Returns what the decision depends on. Exchanges that are alltoallv in other forms share one decision, as in blocking
 /// calls, so their ways do not take turns.
 Asked asked_without_waiting(const Description& d, bool takes_turns) {
-  return {d.collective, d.block_bytes, d.element_bytes, d.commutative,   !d.has_gaps(),
+  return {d.collective, d.block_bytes, d.element_bytes, d.commutative,   true,
           d.exact,      takes_turns,   /*waits=*/false, /*agrees=*/false};
 }
 
@@ -49,6 +48,8 @@ Outcome attempt(const Call& given, CommState& state, MPI_Request* request) {
   outcome.why = d.obstacle;
   if (summary::enabled()) outcome.block_bytes = mean_block_bytes(d, has_neighbours(given.form));
   if (!d.schedulable) return leave(Fate::not_schedulable, outcome);
+  // Only the library's messages copy such elements, and within its progress none may be waited for.
+  if (d.has_gaps()) return leave(Fate::gaps, outcome);
   if (some_process_may_have_devices()) return leave(Fate::device_memory, outcome);
   if (!operations_advance_always()) return leave(Fate::no_progress, outcome);
   const Choice& choice = state.decisions().decide(asked_without_waiting(d, given.form == Form::plain));
@@ -58,7 +59,6 @@ Outcome attempt(const Call& given, CommState& state, MPI_Request* request) {
     return leave(Fate::library_chosen, outcome);
   }
   if (choice.algorithm->multicasts) return leave(Fate::unsolvable, outcome);
-  if (encodes(choice) && d.has_gaps()) return leave(Fate::gaps, outcome);
   Problem problem = state.blank_problem(d.collective);
   make_problem(d, problem);
   problem.parameters = choice.parameters;
