@@ -67,8 +67,6 @@ struct Algorithm {
   bool any_order = false;
   /// Whether it serves the ranks of a node together (Problem::node_sizes).
   bool levels = false;
-  /// Whether pieces may come to a rank from all others at once.
-  bool from_all = false;
 };
 
 /// All algorithms, sorted by collective and name.

@@ -40,13 +40,12 @@ void take_measured(network::Network& network, const std::vector<int>& node_of_ra
   }
   const auto claimed = static_cast<double>(network.bits_per_s);
   const bool confirms = claimed > 0 && static_cast<double>(found.bits_per_s) >= confirmed * claimed;
-  network.connection_bits_per_s = found.connection_bits_per_s;
   if (confirms) {
     network.rate_source += ", and measured at the start";
   } else {
     set_rate(network, found.bits_per_s, "measured at the start; " + network.rate_source);
   }
-  save_measured_link(network.bits_per_s, network.connection_bits_per_s);
+  save_measured_link(network.bits_per_s);
 }
 
 }  // namespace
@@ -59,7 +58,6 @@ void settle_link_rate(network::Network& network, const Settings& settings, const
   // Where messages do not surely travel by TCP over Ethernet, its rate says nothing.
   if (one_node || network.transport != "tcp" || (network.bits_per_s != 0 && !network.rate_is_claimed)) return;
   if (recalled.link_bits_per_s != 0) {
-    network.connection_bits_per_s = recalled.connection_bits_per_s;
     return set_rate(network, recalled.link_bits_per_s,
                     "measured on " + day_of(recalled.link_measured_s) + ", " + recalled.learned_path);
   }

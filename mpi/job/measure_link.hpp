@@ -8,15 +8,14 @@
 namespace antiphon::mpi {
 
 struct MeasuredLink {
-  std::int64_t bits_per_s = 0;             ///< 0: what was seen makes no sense
-  std::int64_t connection_bits_per_s = 0;  ///< of one connection, where several carry more; 0: as much as the link
-  int pairs = 0;                           ///< of nodes, that measured at the same time
+  std::int64_t bits_per_s = 0;  ///< 0: what was seen makes no sense
+  int pairs = 0;                ///< of nodes, that measured at the same time
   int rounds = 0;
   std::int64_t received_bytes = 0, messages = 0;  ///< of the first pair
   double seconds = 0;                             ///< that it took there
 };
 
-/// Returns the same rates on all ranks. At least two nodes are needed. The call is collective over MPI_COMM_WORLD.
+/// Returns the same rate on all ranks. At least two nodes are needed. The call is collective over MPI_COMM_WORLD.
 MeasuredLink measure_link(const std::vector<int>& node_of_rank);
 
 }  // namespace antiphon::mpi

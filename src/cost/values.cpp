@@ -99,7 +99,6 @@ bool within_credit(const Algorithm& algorithm, const Parameters& parameters, con
     const bool unasked = p.role == Role::border && value != p.default_value && value >= call.bytes;
     if (unasked && call.bytes * (cluster.ranks() - 1) > credit) return false;
   }
-  if (algorithm.from_all) together *= std::max(cluster.ranks() - 1, 1);
   // Connections that together are no faster than the port leave nothing waiting in it.
   const int lanes = lanes_of(cluster);
   if (lanes > 1 && together <= lanes) return true;

@@ -48,7 +48,6 @@ struct Network {
   std::string component;  ///< parts of the library, as "ob1/tcp"; empty if they are not known
   std::string interface;  ///< "eth0", "mlx5_0"; all that are used, with commas
   std::int64_t bits_per_s = 0;
-  std::int64_t connection_bits_per_s = 0;  ///< of one connection, where several carry more; 0: as much as the link
   std::string transport_source, interface_source, rate_source;
   bool rate_is_claimed = false;  ///< by a hypervisor
   Measuring measuring;           ///< empty: the links were not measured

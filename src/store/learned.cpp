@@ -38,8 +38,7 @@ Learned Learned::parse(std::string_view text) {
   node.allow_only({"format", "version", "link", "decisions", "evidence"});
   Learned learned;
   if (const auto link = node.find("link")) {
-    link->allow_only({"bits_per_s", "connection_bits_per_s", "measured_s"});
-    learned.connection_bits_per_s = link->integer_or("connection_bits_per_s", 0, 0, INT64_C(1) << 50);
+    link->allow_only({"bits_per_s", "measured_s"});
     learned.link_bits_per_s = link->at("bits_per_s").integer(1, INT64_C(1) << 50);
     learned.link_measured_s = link->at("measured_s").integer(0, INT64_C(1) << 40);
   }
@@ -55,10 +54,7 @@ Learned Learned::parse(std::string_view text) {
 
 Json Learned::to_json() const {
   Json document{{"format", "antiphon-learned"}, {"version", 1}};
-  if (link_bits_per_s > 0) {
-    document["link"] = {{"bits_per_s", link_bits_per_s}, {"measured_s", link_measured_s}};
-    if (connection_bits_per_s > 0) document["link"]["connection_bits_per_s"] = connection_bits_per_s;
-  }
+  if (link_bits_per_s > 0) document["link"] = {{"bits_per_s", link_bits_per_s}, {"measured_s", link_measured_s}};
   if (!decisions.is_null()) document["decisions"] = decisions;
   if (!evidence.is_null()) document["evidence"] = evidence;
   return document;
@@ -71,7 +67,6 @@ bool Learned::knows_link(std::int64_t now_s) const {
 void Learned::merge(const Learned& later) {
   if (later.link_bits_per_s > 0) {
     link_bits_per_s = later.link_bits_per_s;
-    connection_bits_per_s = later.connection_bits_per_s;
     link_measured_s = later.link_measured_s;
   }
   if (!later.evidence.is_null()) evidence = later.evidence;

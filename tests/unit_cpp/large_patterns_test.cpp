@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many large_ranks go through streams of Alltoallv calls: they add up digests, gather rows only where that pays, and decide
+// Many ranks go through streams of Alltoallv calls: they add up digests, gather rows only where that pays, and decide
 // alike in every call.
 #include <functional>
 #include <vector>
@@ -44,7 +44,7 @@ Problem problem_of(const Sizes& sizes, int rank) {
   return p;
 }
 
-/// What all large_ranks decide for a call.
+/// What all ranks decide for a call.
 struct Decided {
   bool digest = false, rows = false, short_one = false;
   std::optional<int> expected;
@@ -168,7 +168,7 @@ TEST_CASE("large communicators: nothing is gathered where rows cost more than ca
   }
 }
 
-TEST_CASE("large communicators: short messages of large_ranks that share their nodes are the library's") {
+TEST_CASE("large communicators: short messages of ranks that share their nodes are the library's") {
   Many all;
   for (int c = 1; c <= 20; ++c) CHECK(all.call([](int from, int to) { return from == to ? 0 : 1024; }).short_one);
   int left = 0;
@@ -176,7 +176,7 @@ TEST_CASE("large communicators: short messages of large_ranks that share their n
   CHECK(left < 150);
 }
 
-TEST_CASE("large communicators: a pattern that all large_ranks have from elsewhere needs no rows") {
+TEST_CASE("large communicators: a pattern that all ranks have from elsewhere needs no rows") {
   Many all;
   all.expect(pattern_of([](int from, int to) { return stencil(to, from, 5000); }));
   all.expect(pattern_of(long_stencil));

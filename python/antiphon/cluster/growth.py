@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """One size over growing parts of a cluster: the library, Antiphon flat and nested, and another simulator's points.
 
-A part has the cluster's shape: nodes at even distances with their share of the links. So what holds for few of them says
-something of all. Few enough are replayed by SimGrid's SMPI, where it is installed.
+A part has the cluster's shape: nodes at even distances with their share of the links. So what holds for few of them
+says something of all. Few enough are replayed by SimGrid's SMPI, where it is installed.
 """
 
 from __future__ import annotations

@@ -87,6 +87,8 @@ def _hosts(document: Mapping[str, Any], bits_per_s: int, port_bytes_per_s: float
 def _slope(curve: Sequence[Sequence[float]]) -> float:
     """Returns the seconds for each byte between nothing and the last size below _LONG_BYTES."""
     inside = [point for point in curve if point[0] <= _LONG_BYTES]
+    if len(inside) < 2:
+        inside = list(curve[:2])
     size, seconds = inside[-1]
     return max(seconds - inside[0][1], 0.0) / size if size else 0.0
 

@@ -55,8 +55,8 @@ class HostRates:
 
 
 def rates(events: Sequence[Event], one_bytes_per_s: float, shared_cores: bool) -> HostRates:
-    """Returns what the patterns show beside the rate of one stream. Where nodes share cores, these are not what a host of
-    its own would do: then only a single connection counts, which needs hardly any of them.
+    """Returns what the patterns show beside the rate of one stream. Where nodes share cores, these are not what a host
+    of its own would do: then only a single connection counts, which needs hardly any of them.
     """
     seen = {event["label"]: float(statistics.median(event["together"])) for event in of_kind(events, "flows")}
     if "both" not in seen:

@@ -101,9 +101,8 @@ void set(const std::string& name, double value) {
                                              {"receive_s", &settings.receive_s},
                                              {"delay_s", &settings.delay_s},
                                              {"rate_bps", &settings.rate_bps}};
-  const std::map<std::string, std::uint64_t*> whole{{"eager_bytes", &settings.eager_bytes},
-                                                    {"buffer_bytes", &settings.buffer_bytes},
-                                                    {"rounds", &settings.rounds}};
+  const std::map<std::string, std::uint64_t*> whole{
+      {"eager_bytes", &settings.eager_bytes}, {"buffer_bytes", &settings.buffer_bytes}, {"rounds", &settings.rounds}};
   if (reals.count(name)) *reals.at(name) = value;
   if (whole.count(name)) *whole.at(name) = static_cast<std::uint64_t>(value);
 }
