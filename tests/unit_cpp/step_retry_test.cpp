@@ -31,7 +31,7 @@ TEST_CASE("ranks that were lost one after the other are soon in step again") {
     for (std::size_t i = 0; i < ranks.size(); ++i) in_step[i] = ranks[i].begin();
     const bool all = std::all_of(in_step.begin(), in_step.end(), [](bool b) { return b; });
     if (!all) last_call_apart = call;
-    const auto paused = static_cast<std::size_t>(call) - 9;  // rank 0 in call 9, rank 1 in call 10, …
+    const auto paused = static_cast<std::size_t>(call) - 9;  // one rank after the other
     for (std::size_t i = 0; i < ranks.size(); ++i)
       ranks[i].end(in_step[i] && (!all || (paused < 8 && i == paused % 3)));
   }
