@@ -135,14 +135,14 @@ TEST_CASE("model choice: a nested schedule's way among nodes is chosen, too") {
 }
 
 TEST_CASE("model choice: of what is as fast, uplinks are spared") {
-  for (const Collective collective : {Collective::allgather, Collective::reduce_scatter_block, Collective::allreduce}) {
+  for (const Collective collective : {Collective::allgather, Collective::reduce_scatter_block}) {
     CAPTURE(std::string(name(collective)));
-    Asked a = ask_of(collective, 1 << 20, 16, 1, 1e8);
+    Asked a = ask_of(collective, 65536, 16, 1, 1e8);
     CHECK(answer_to(a)->own.algorithm->name != "switch_rings");
     Profile profile = a.cluster.profile();
     const double rate = profile.port_bytes_per_s();
     profile.topology.switches = {{"top"}, {"one", 0, 2 * rate}, {"two", 0, 2 * rate}};
-    for (std::size_t n = 0; n < 16; ++n) profile.topology.nodes[n].switch_index = n % 3 == 0 ? 1 : 2;
+    for (std::size_t n = 0; n < 16; ++n) profile.topology.nodes[n].switch_index = n % 2 == 0 ? 1 : 2;
     a.cluster = Cluster::blocked(profile, 16, 1);
     CHECK(answer_to(a)->own.algorithm->name == "switch_rings");
   }
