@@ -118,11 +118,6 @@ void Profile::refine_guess(const HostFacts& facts) {
   const double payload =
       static_cast<double>(facts.link_burst_bytes) * ethernet::payload_bytes / ethernet::full_frame_bytes;
   for (NodeEntry& node : topology.nodes) node.burst_bytes = payload;
-  if (facts.connection_bits_per_s <= 0) return;
-  const double rate = static_cast<double>(facts.connection_bits_per_s) / 8 * ethernet::payload_share;
-  LinkClass& link = link_classes.back();
-  link.connection_way_bytes_per_s = rate;
-  link.gap = Curve::line(link.gap.at(0), rate);
 }
 
 }  // namespace antiphon
