@@ -170,9 +170,9 @@ struct MachineName {
 
 /// What a run finds out about its nodes without measuring.
 struct HostFacts {
-  int cores_per_node = 0;                  ///< 0: unknown
-  int nodes_sharing = 1;                   ///< so many nodes are on one machine, and share its cores
-  std::int64_t link_burst_bytes = 0;       ///< that pass a shaped link at once after a pause, headers included
+  int cores_per_node = 0;             ///< 0: unknown
+  int nodes_sharing = 1;              ///< so many nodes are on one machine, and share its cores
+  std::int64_t link_burst_bytes = 0;  ///< that pass a shaped link at once after a pause, headers included
 };
 
 /// A measured machine: the document that `probe` writes (docs/reference/profile.md). Rules::of_profile reads its
