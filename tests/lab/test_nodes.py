@@ -104,7 +104,7 @@ def test_nodes_that_do_not_hear_each_other(on_first: Callable[..., Answer], node
 
 def test_results_and_gain(on_first: Callable[..., Answer], mpi: Mpi) -> None:
     """GIVEN healthy nodes THEN every result is the same, and the gain of each measured call is told."""
-    code, found = on_first("selftest", "--budget", "2")
+    code, found = on_first("selftest", "--budget", "5")
     assert code == 0 and found["ok"] and found["results"]["same"] and found["results"]["differences"] == 0
     assert found["results"]["comparisons"] > 1000 and found["results"]["checks"]["alltoallv"] > 0
     assert found["ranks"] == NODES and len(found["gain"]["calls"]) == 8 and not found["gain"]["wrong"]

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from antiphon import core
-from antiphon.cluster import bounds, estimate, files, fit, growth, hosts, of_profile, profile
+from antiphon.cluster import bounds, estimate, files, fit, hosts, of_profile, profile
 from antiphon.cluster.spec import Level, regular_tree
 from antiphon.errors import AntiphonError
 from antiphon.report import cluster_page
+from antiphon.simulate import growth
 
 TAURUS = Path(__file__).resolve().parents[1] / "data/taurus"
 

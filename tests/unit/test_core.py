@@ -94,7 +94,9 @@ def test_every_algorithm_is_right_and_can_be_replayed(name: str) -> None:
     collective, algorithm = name.split(":")
     reduction = any(c.name == collective and c.is_reduction for c in core.collectives())
     per_node = 2 if algorithm == "nested" else 1
-    case = core.Case(collective, algorithm, 8, 4096, element_bytes=8 if reduction else 1, ranks_per_node=per_node)
+    switches = (3, 5) if algorithm == "switch_rings" else ()
+    case = core.Case(collective, algorithm, 8, 4096, element_bytes=8 if reduction else 1, ranks_per_node=per_node,
+                     switch_sizes=switches)  # fmt: skip
     assert core.check(case) is None
     matrix, wire = core.matrix(case), core.replay(case, "bytes")
     sent = [sum(row) for row in matrix.bytes]

@@ -179,14 +179,14 @@ def test_a_candidate_that_cannot_be_evaluated_is_said_and_left_out(
 ) -> None:
     """GIVEN a machine on which the model fails on some algorithms THEN predictions and tunings go on without them."""
     file = tmp_path / "machine.json"
-    file.write_text(json.dumps(chain_of_switches(16)))
-    assert main(["predict", "bcast", "--ranks", "16", "--profile", str(file), "--no-sweep", "--json"]) == 0
+    file.write_text(json.dumps(chain_of_switches(20)))
+    assert main(["predict", "bcast", "--ranks", "20", "--profile", str(file), "--no-sweep", "--json"]) == 0
     said = capsys.readouterr()
     answer = json.loads(said.out)
     assert "chain" in {p["algorithm"] for p in answer["predictions"]}
     assert "flat" in {one["choice"].partition(":")[0] for one in answer["left_out"]}
     assert "warning: bcast: left out, as the model cannot evaluate it (switches are nested too deeply" in said.err
-    assert main(["tune", "--model", "barrier", "-n", "16", "--profile", str(file), "--json"]) == 0
+    assert main(["tune", "--model", "barrier", "-n", "20", "--profile", str(file), "--json"]) == 0
     said = capsys.readouterr()
     assert "warning: barrier: left out" in said.err
     shown = json.loads(said.out)
@@ -195,12 +195,12 @@ def test_a_candidate_that_cannot_be_evaluated_is_said_and_left_out(
 
 
 def test_a_tuning_leaves_out_what_the_model_fails_on() -> None:
-    machine = contenders.TunedMachine(16, 1, 100_000_000, "openmpi")
+    machine = contenders.TunedMachine(20, 1, 100_000_000, "openmpi")
     left_out: list[str] = []
     predictor = predictors.of(
-        json.dumps(chain_of_switches(16)), machine, lambda _at, choice, _why: left_out.append(choice)
+        json.dumps(chain_of_switches(20)), machine, lambda _at, choice, _why: left_out.append(choice)
     )
-    chosen = contenders.choices(Point("bcast", 65536, 16), machine, predictor, 20)
+    chosen = contenders.choices(Point("bcast", 65536, 20), machine, predictor, 20)
     assert "circulant" in {choice.partition(":")[0] for choice in left_out}
     assert any(c.startswith("chain") for c in chosen)
     assert not set(left_out) & set(chosen[1:]), "the first is the rules' own"

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from antiphon import core, model, output
 from antiphon.cluster import files as clusters
-from antiphon.cluster import growth
 from antiphon.cluster.estimate import USUAL_BYTES, Estimate, Estimator, Range
 from antiphon.cluster.spec import ClusterSpec
 from antiphon.errors import AntiphonError
@@ -19,6 +18,7 @@ from antiphon.output.facts import print_fact, width_of
 from antiphon.output.tables import ratio_text, time_text
 from antiphon.report import cluster_page as page
 from antiphon.report import html
+from antiphon.simulate import growth
 from antiphon.units import size_option
 
 #: The library that an estimate is for where none is named; `--mpi` names the kind.

@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("collective", nargs="?", metavar="COLLECTIVE", help="bcast, alltoall, allreduce, …")
     add("--cluster", metavar="CLUSTER", help="a cluster's name or TOML file")
-    add("--profile", type=Path, metavar="FILE", help="a measured machine, instead of a cluster")
+    add("--profile", type=Path, metavar="FILE", help="profile of a measured machine, instead of a cluster")
     add("-n", "--ranks", type=int, metavar="P", help="number of ranks (default: all of the cluster)")
     add("--ranks-per-node", type=int, metavar="K", help="consecutive ranks on each node (default: the cluster's)")
     add("--bytes", default="64k", metavar="M", help="bytes of a block, or of the message (default: %(default)s)")

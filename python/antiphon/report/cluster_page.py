@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from antiphon.cluster.estimate import Estimate, Way
-from antiphon.cluster.growth import Point
 from antiphon.cluster.hosts import FIELDS, VARIANTS
 from antiphon.cluster.spec import ClusterSpec
 from antiphon.output.tables import bytes_text, ratio_text, time_text
 from antiphon.report.page import Block, Chart, Page, Section, Series, Table, Text
+from antiphon.simulate.growth import Point
 
 CAUTION = (
     "Nothing here was measured on this cluster. Times are the model's, for an idle network without losses. The "

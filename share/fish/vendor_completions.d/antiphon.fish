@@ -390,7 +390,7 @@ complete -c antiphon -n '__fish_seen_subcommand_from selftest' -l map-by -x -a '
 
 complete -c antiphon -n '__fish_seen_subcommand_from simulate' -s h -l help -d 'show this help message and exit'
 complete -c antiphon -n '__fish_seen_subcommand_from simulate' -l cluster -x -d 'a cluster\'s name or TOML file'
-complete -c antiphon -n '__fish_seen_subcommand_from simulate' -l profile -r -F -d 'a measured machine, instead of a cluster'
+complete -c antiphon -n '__fish_seen_subcommand_from simulate' -l profile -r -F -d 'profile of a measured machine, instead of a cluster'
 complete -c antiphon -n '__fish_seen_subcommand_from simulate' -s n -l ranks -x -d 'number of ranks'
 complete -c antiphon -n '__fish_seen_subcommand_from simulate' -l ranks-per-node -x -d 'consecutive ranks on each node'
 complete -c antiphon -n '__fish_seen_subcommand_from simulate' -l bytes -x -d 'bytes of a block, or of the message'
