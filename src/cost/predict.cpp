@@ -65,15 +65,10 @@ class Predictor {
             const PredictionLimits& limits = {})
       : call_(call), algorithm_(algorithm), parameters_(resolve_parameters(algorithm, parameters)), limits_(limits) {}
 
-  /// Takes the groups of ranks from where the cluster's ranks stand.
-  void stand_along(const Cluster& cluster) {
+  /// Takes the groups of ranks from where the cluster's ranks stand, and returns it.
+  Cluster stand_along(Cluster cluster) {
     std::tie(call_.node_sizes, call_.switch_sizes) = cluster.places(call_.root_if_any()).groups();
-  }
-  /// Does so with so many ranks of the cluster, which it returns.
-  Cluster stand_on(const Cluster& cluster, int ranks) {
-    Cluster resized = cluster.resized(ranks);
-    stand_along(resized);
-    return resized;
+    return cluster;
   }
 
   [[nodiscard]] bool supported(int ranks) const {
@@ -96,16 +91,16 @@ class Predictor {
     Predictor smaller(call, algorithm_, parameters_, limits);
     if (cluster.ranks() > very_many_ranks) smaller.rate_updates_ = most_rate_updates / 4;
     int most = smaller.most_ranks_before(cluster, limits_);
-    auto largest = smaller.evaluate_what_can_be(smaller.stand_on(cluster, most), nullptr);
+    auto largest = smaller.evaluate_what_can_be(smaller.stand_along(cluster.resized(most)), nullptr);
     const int fewer = std::max(many_ranks / 2, least_nodes * whole_nodes(cluster, limits_));
     if (!largest && most > fewer) {
       most = fewer;
-      largest = smaller.evaluate_what_can_be(smaller.stand_on(cluster, most), nullptr);
+      largest = smaller.evaluate_what_can_be(smaller.stand_along(cluster.resized(most)), nullptr);
     }
     std::array<double, 4> seconds{};
     for (std::size_t i = 0; i < 3; ++i)
-      seconds[i] = smaller.predict(smaller.stand_on(cluster, most >> (3 - i)), nullptr).seconds;
-    seconds[3] = (largest ? *largest : smaller.predict(smaller.stand_on(cluster, most), nullptr)).seconds;
+      seconds[i] = smaller.predict(smaller.stand_along(cluster.resized(most >> (3 - i))), nullptr).seconds;
+    seconds[3] = (largest ? *largest : smaller.predict(smaller.stand_along(cluster.resized(most)), nullptr)).seconds;
     pieces_ += smaller.pieces_;
     const auto more = [&](std::size_t i) { return seconds[i + 1] - seconds[i]; };
     // Growth with the ranks must show twice. Otherwise a single jump, taken for growth, would dominate the prediction
