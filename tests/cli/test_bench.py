@@ -126,6 +126,7 @@ def test_a_parameter_out_of_bounds_is_said_by_name(bench: Bench) -> None:
     assert "rotated:window=0" in result.stderr
 
 
+@pytest.mark.measures
 def test_results_in_all_modes(bench: Bench, mpi: Mpi) -> None:
     result = bench(
         "allreduce", "barrier", "--bytes", "0,4k", "--modes", "sync,throughput,burst", "--json", "-", *on(mpi),

@@ -45,7 +45,7 @@ def test_a_connection_has_a_rate_of_its_own(cluster: Callable[..., ClusterSpec],
     with Lab(cluster(nodes=4, rate="40mbit", connection_rate="10mbit")) as lab:
         one = programs.throughput_bits_per_s(lab, 1, [2], windows=5, window_s=0.1)
         three = programs.throughput_bits_per_s(lab, 1, [2, 3, 4], windows=5, window_s=0.1)
-        guardian = lab.record["guardian"][0]
+        guardian = lab.record()["guardian"][0]
     assert 0.85 * 10e6 < one.undisturbed < 1.05 * 10e6
     assert 0.85 * 30e6 < three.undisturbed < 1.05 * 30e6
     assert not list(pacing.own_group().glob(f"antiphon-lab-{guardian}"))

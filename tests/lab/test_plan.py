@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -18,7 +19,8 @@ from antiphon.lab import ClusterSpec, Lab
 from antiphon.mpi import by_name
 from antiphon.plan import Plan
 
-NAME = "plan-test"
+#: Several workers may run these tests at the same time.
+NAME = f"plan-test-{os.getpid()}"
 RANKS = 8
 SWEEP = ["--local", "12", "--steps", "2"]
 
