@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Installs the packages of dist/ on clean systems, as a user without root, and runs accelerated programs there.
 
-clean_roots.py [--suite bookworm] [--suite trixie] [wheel] [sdist]     (as root; needs debootstrap)
+clean_roots.py [--suite bookworm] [--suite trixie] [wheel] [sdist] [deb]     (as root; needs debootstrap)
 
 Each suite gets a root made by debootstrap, kept in build/roots. A package goes into a copy of it that is thrown away.
 Then a user runs `antiphon selftest` on an emulated cluster of four nodes, and on one node a program with a forced
@@ -32,6 +32,15 @@ PYTHONS = {"bookworm": "3.11", "trixie": "3.13"}
 SYSTEM = {
     "wheel": ("python3-venv", "iproute2"),
     "sdist": ("python3-venv", "iproute2", "g++"),
+    "deb": (
+        "iproute2",
+        "openmpi-bin",
+        "python3-jinja2",
+        "python3-jsonschema",
+        "python3-numpy",
+        "python3-pyelftools",
+        "python3-rich",
+    ),
 }
 CLUSTER = 'nodes = 4\nrate = "100mbit"\n'
 #: Becomes the root's only process tree: users cannot make namespaces within a chroot.
@@ -46,7 +55,8 @@ shift; exec "$@"
 #: A program on one node, with an algorithm that a run would not choose there.
 PROGRAM = """
 cd /tmp
-program="$(antiphon prefix --lib)/antiphon-demo-fft3d-mpich"
+program="$(antiphon prefix --lib)/antiphon-demo-fft3d-$2"
+export OMPI_MCA_rmaps_base_oversubscribe=1
 antiphon run -n 4 --mpi "$1" --force alltoall:rotated --summary=/tmp/run.json "$program" S
 grep -q '"algorithm": "rotated' /tmp/run.json
 """
@@ -179,11 +189,18 @@ def with_pip(clean: Clean, package: Path) -> None:
     used(clean, "/home/user/venv/lib/libmpi.so.12")
 
 
-def used(clean: Clean, mpi: str) -> None:
+def with_dpkg(clean: Clean, package: Path) -> None:
+    """Installs Debian's package for everybody; its dependencies are there."""
+    shutil.copy(package, clean.root / "package.deb")
+    clean.step("dpkg -i", lambda: clean.run("dpkg -i /package.deb", user=False))
+    used(clean, "$(echo /usr/lib/*/libmpi.so.40)", "openmpi")
+
+
+def used(clean: Clean, mpi: str, abi: str = "mpich") -> None:
     """Runs programs with what was installed."""
     (clean.root / "cluster.toml").write_text(CLUSTER)
     clean.step("antiphon --version", lambda: clean.run("antiphon --version"))
-    clean.step("algorithm forced", lambda: clean.run(PROGRAM, mpi))
+    clean.step("algorithm forced", lambda: clean.run(f"set -- {mpi} {abi}; " + PROGRAM))
     clean.step("selftest on a cluster", lambda: clean.run(
         f"cd /tmp; antiphon selftest --mpi {mpi} --lab /cluster.toml --budget 20 --json >out.json; cat out.json; "
         "grep -q '\"ok\": true' out.json"))  # fmt: skip
@@ -197,7 +214,10 @@ def tried(suite: str, kind: str) -> Clean:
     clean.root.with_suffix(".log").unlink(missing_ok=True)
     subprocess.run(["cp", "-a", "--reflink=auto", kept, clean.root], check=True)
     (clean.root / "etc" / "hosts").write_text("127.0.0.1 localhost\n")  # An installer writes it, debootstrap does not.
-    with_pip(clean, newest("antiphon-*x86_64.whl" if kind == "wheel" else "antiphon-*.tar.gz"))
+    if kind == "deb":
+        with_dpkg(clean, newest("antiphon_*.deb"))
+    else:
+        with_pip(clean, newest("antiphon-*x86_64.whl" if kind == "wheel" else "antiphon-*.tar.gz"))
     shutil.rmtree(clean.root, ignore_errors=True)
     return clean
 
@@ -205,7 +225,7 @@ def tried(suite: str, kind: str) -> Clean:
 def main() -> int:
     """Tries what is asked for, and prints a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kinds", nargs="*", metavar="KIND", help="wheel, sdist (default: wheel)")
+    parser.add_argument("kinds", nargs="*", metavar="KIND", help="wheel, sdist, deb (default: wheel)")
     parser.add_argument("--suite", action="append", choices=sorted(PYTHONS), help="default: all")
     parser.add_argument("--json", action="store_true", help="the table as JSON")
     args = parser.parse_args()
