@@ -13,8 +13,8 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
-import math
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -77,17 +77,12 @@ def ratios(document: Mapping[str, Any]) -> Iterator[tuple[str, int, float, str]]
             yield collective, size, ratio, cell["antiphon"]["chosen"]
 
 
-def mean(values: Sequence[float]) -> float:
-    """Returns the geometric mean."""
-    return math.exp(sum(map(math.log, values)) / len(values))
-
-
 def table(files: Sequence[Path]) -> None:
     """Prints the figures as Markdown: a table for each file, then what is below the bound."""
     for file in files:
         found = list(ratios(json.loads(gzip.decompress(file.read_bytes()))))
         sizes = sorted({size for _, size, _, _ in found})
-        print(f"\n{file.name}: geometric mean {mean([ratio for _, _, ratio, _ in found]):.2f}\n")
+        print(f"\n{file.name}: geometric mean {statistics.geometric_mean(ratio for _, _, ratio, _ in found):.2f}\n")
         print("| collective | " + " | ".join(str(size) for size in sizes) + " |\n|---|" + "---:|" * len(sizes))
         for collective in COLLECTIVES:
             cells = {size: f"{ratio:.2f}{'' if chosen != 'library' else ' ='}"
