@@ -127,10 +127,12 @@ def test_memory_is_capped(native: Mpi, compiled: Compile, run_ranks: Run) -> Non
 def test_order_and_company(mpi: Mpi, threads: tuple[str, ...], compiled: Compile, run_ranks: Run) -> None:
     """GIVEN receives completed out of order, errors, other requests in one call, threads THEN frames change nothing."""
     program = compiled(mpi, [PROGRAMS / "p2p_order.c"])
-    # MPICH 5 over UCX now and then crashes in MPI_Cancel of a send, without Antiphon: docs/findings/libraries.
-    cancels = [] if mpi.family == "openmpi" else ["sends-stay"]
+    # Without Antiphon, too, MPICH 5 over UCX may crash in MPI_Cancel of a send, and Open MPI 4 with threads may hang in
+    # an MPI_Waitall that fails: docs/findings/libraries.
+    spared = [] if mpi.family == "openmpi" else ["sends-stay"]
+    spared += ["waitall-succeeds"] if threads and mpi.family == "openmpi" and mpi.version.startswith("4.") else []
     for preload in (False, True):
-        result = run_ranks(mpi, 3, [program, *threads, *cancels], preload=preload, ANTIPHON_COMPRESS="force")
+        result = run_ranks(mpi, 3, [program, *threads, *spared], preload=preload, ANTIPHON_COMPRESS="force")
         assert result.returncode == 0, result.text
         assert result.lines("verified") == ["verified"], result.text
     encoded = sum(row["encoded"] for row in result.summary["compression"])
