@@ -61,6 +61,8 @@ class Turns {
     int contenders = 2;             ///< ways; the first is in use at the beginning
     int first_round = 8;            ///< calls before the ranks agree for the first time
     std::int64_t agreement_ns = 0;  ///< what agreeing may take, until it is known
+    double expected_ns = 0;         ///< what a call by the way in use at first is expected to take; 0: not known
+    double expected_other_ns = 0;   ///< the same of the contenders
   };
   explicit Turns(const Terms& terms);
 
@@ -130,6 +132,7 @@ class Turns {
   [[nodiscard]] Contender& at(int contender) { return contenders_[static_cast<std::size_t>(contender)]; }
   [[nodiscard]] std::int64_t time_of(std::size_t slot) const { return numbers_[slot + 1]; }
   void account();
+  void compare_with_expectations();
   bool watch();
   void forget();
   void compare();
@@ -153,6 +156,8 @@ class Turns {
   int tried_ = -1;  ///< the contender of this round
   std::int64_t agreement_ns_;
   double typical_ns_ = 0;  ///< median of the last round's times in use
+  double expected_ns_;     ///< as Terms, until the first times show what that was worth
+  double expected_other_ns_;
   double taken_ns_ = 0;
   double lost_ns_ = 0;
 };

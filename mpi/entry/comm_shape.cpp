@@ -49,6 +49,19 @@ std::optional<CommShape> shape_of(MPI_Comm comm) {
   return shape;
 }
 
+double blocks_on_link(Collective collective, int ranks, int max_ranks_per_node) {
+  switch (collective) {
+    case Collective::scatter:
+    case Collective::gather:
+    case Collective::allgather:
+    case Collective::allgatherv:
+    case Collective::reduce_scatter:
+    case Collective::reduce_scatter_block: return ranks - 1;
+    case Collective::alltoall: return static_cast<double>(max_ranks_per_node) * (ranks - max_ranks_per_node);
+    default: return 1;
+  }
+}
+
 Places CommShape::places(int root) const {
   return along.switch_sizes.empty() ? along : places_along(nodes_along_tree, world.switches.topology, root);
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "antiphon/places.hpp"
+#include "antiphon/select.hpp"
 
 namespace antiphon::mpi {
 
@@ -30,5 +31,8 @@ struct CommShape {
 /// Finds the shape without communication. Returns nothing if Antiphon must not act: for an intercommunicator, a single
 /// rank, or processes of other jobs.
 std::optional<CommShape> shape_of(MPI_Comm comm);
+
+/// Returns about how many of a call's blocks cross the busiest node's link.
+double blocks_on_link(Collective collective, int ranks, int max_ranks_per_node);
 
 }  // namespace antiphon::mpi

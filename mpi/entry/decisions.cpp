@@ -2,6 +2,7 @@
 #include "entry/decisions.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "antiphon/credit.hpp"
 #include "compress/collectives.hpp"
@@ -139,8 +140,8 @@ std::vector<Choice> Decisions::ways_of(const Decision& decision) const {
     ways.emplace_back();
     return ways;
   }
-  if (decision.own.algorithm != nullptr) {
-    ways.push_back(decision.own);
+  if (decision.answer) {
+    ways.push_back(decision.answer->own);
     return ways;
   }
   Question question = question_for(decision.asked);
@@ -152,6 +153,15 @@ std::vector<Choice> Decisions::ways_of(const Decision& decision) const {
   }
   if (own->algorithm != nullptr) ways.push_back(*own);
   return ways;
+}
+
+/// Returns what the model expects of the ways of this decision.
+Evidence::Expected Decisions::expected_of(const Decision& decision) {
+  if (!decision.answer) return {};
+  const double library_s = decision.answer->library_s.value_or(0);
+  const double known_s = std::isfinite(library_s) ? library_s : 0;
+  if (decision.choice.algorithm == nullptr) return {known_s, decision.answer->own_s};
+  return {decision.answer->own_s, known_s};
 }
 
 /// Returns the evidence that this decision shares with those of like sizes; null if nothing may be tried.
@@ -166,7 +176,7 @@ Evidence* Decisions::evidence_for(const Decision& decision) {
     if (known->is_for(calls, ways)) return known.get();
   }
   if (evidence_.size() >= most_evidence) return nullptr;
-  evidence_.push_back(std::make_unique<Evidence>(calls, std::move(ways), shape_));
+  evidence_.push_back(std::make_unique<Evidence>(calls, std::move(ways), expected_of(decision), shape_));
   learned::add(*evidence_.back());
   return evidence_.back().get();
 }
@@ -211,7 +221,7 @@ void Decisions::ask_model_about(Decision& decision, bool now) const {
   problem.node_sizes = shape_.along.node_sizes;
   problem.switch_sizes = shape_.along.switch_sizes;
   if (!supports(*answer->own.algorithm, problem)) return;
-  decision.own = answer->own;
+  decision.answer = answer;
   decision.choice = choose_between(decision.choice, *answer);
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -78,8 +79,8 @@ class Decisions {
     std::unique_ptr<CodingTrial> trial;
     Choice plain;
     std::string plain_text;
-    Choice own;                 ///< the model's best of ours; no algorithm if it was not asked
-    int calls_until_model = 0;  ///< the model is asked after so many calls; 0: it was, or never is
+    std::optional<ModelAnswer> answer;  ///< nothing if the model was not asked
+    int calls_until_model = 0;          ///< the model is asked after so many calls; 0: it was, or never is
     /// The ways of this call take turns, if there are any that may.
     Evidence* evidence = nullptr;
   };
@@ -92,6 +93,7 @@ class Decisions {
   const Choice& use(Decision& decision);
   [[nodiscard]] bool may_take_turns(const Decision& decision) const;
   [[nodiscard]] std::vector<Choice> ways_of(const Decision& decision) const;
+  [[nodiscard]] static Evidence::Expected expected_of(const Decision& decision);
   Evidence* evidence_for(const Decision& decision);
   [[nodiscard]] Choice choose(Question& question) const;
   [[nodiscard]] Choice choose_by_mode(const Question& question) const;

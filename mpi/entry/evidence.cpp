@@ -17,46 +17,40 @@ namespace {
 
 constexpr double ns_per_s = 1e9;
 
-/// Returns how many blocks cross the busiest rank's link at least.
-int blocks_of(Collective collective, int ranks) {
-  switch (collective) {
-    case Collective::scatter:
-    case Collective::gather:
-    case Collective::allgather:
-    case Collective::allgatherv:
-    case Collective::alltoall:
-    case Collective::reduce_scatter:
-    case Collective::reduce_scatter_block: return ranks - 1;
-    default: return 1;
-  }
-}
-
 /// Estimates what agreeing costs, and after how many calls it is worth that, from what all ranks know. Agreeing is
 /// itself a short collective, so the estimate is of the right size even where the latency is another.
-Turns::Terms terms_for(const Evidence::Calls& calls, const CommShape& shape, int ways) {
+Turns::Terms terms_for(const Evidence::Calls& calls, const CommShape& shape, Evidence::Expected expected, int ways) {
   constexpr double latency_s = 50e-6;
   constexpr double fast_link_bits_per_s = 1e10;  // where the rate is unknown
   constexpr double first_share = 0.008;          // of the first calls' time, for the first agreement
   constexpr double most_calls = 256;
+  constexpr double long_call_s = 1e-3;
+  constexpr double usual_share = 2;  // of a call's time over its wire's and latencies', about
   const double rate =
       world.settings.link_bits_per_s > 0 ? static_cast<double>(world.settings.link_bits_per_s) : fast_link_bits_per_s;
   const double rounds_s = latency_s * std::bit_width(static_cast<unsigned>(shape.size - 1));
   const double wire_s = 8 * static_cast<double>(std::max<std::int64_t>(0, calls.sizes.least)) *
-                        blocks_of(calls.collective, shape.size) / rate;
+                        blocks_on_link(calls.collective, shape.size, shape.max_ranks_per_node) / rate;
   const double agreement_s = 2 * rounds_s;
   const bool exchanges = calls.collective == Collective::alltoall || calls.collective == Collective::alltoallv;
   const double messages_s = exchanges ? latency_s / 2 * (shape.size - 1) : 0;
   const double calls_needed = std::ceil(agreement_s / (first_share * std::max({rounds_s, wire_s, messages_s})));
+  const bool knows_wire = world.settings.link_bits_per_s > 0 && wire_s > long_call_s;
+  if (expected.in_use_s == 0 && knows_wire) expected.in_use_s = usual_share * (rounds_s + wire_s + messages_s);
+  // Of a nonblocking call the model expects the whole time, not what is left of it.
+  if (calls.nonblocking) expected = {};
   return {.contenders = ways,
           .first_round = static_cast<int>(std::min(most_calls, calls_needed)),
-          .agreement_ns = static_cast<std::int64_t>(ns_per_s * agreement_s)};
+          .agreement_ns = static_cast<std::int64_t>(ns_per_s * agreement_s),
+          .expected_ns = ns_per_s * expected.in_use_s,
+          .expected_other_ns = ns_per_s * expected.other_s};
 }
 
 }  // namespace
 
-Evidence::Evidence(const Calls& calls, std::vector<Choice> ways, const CommShape& shape)
+Evidence::Evidence(const Calls& calls, std::vector<Choice> ways, const Expected& expected, const CommShape& shape)
     : calls_(calls), shape_(shape), ways_(std::move(ways)),
-      turns_(terms_for(calls, shape, static_cast<int>(ways_.size()))) {
+      turns_(terms_for(calls, shape, expected, static_cast<int>(ways_.size()))) {
   for (const Choice& way : ways_) texts_.push_back(way.to_string());
   for (std::size_t i = 1; i < ways_.size(); ++i) ways_[i].reason = "takes turns with " + texts_[0] + ": see \"tried\"";
 }

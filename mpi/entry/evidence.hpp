@@ -30,8 +30,13 @@ class Evidence {
     bool nonblocking = false;  ///< the time that counts is what is left beside the program's computation
     bool operator==(const Calls&) const = default;
   };
+  /// What the model expects of a call; 0 where it expects nothing.
+  struct Expected {
+    double in_use_s = 0;  ///< by the first way
+    double other_s = 0;   ///< by the second
+  };
   /// `ways` are different; the first is the choice of the rules. The shape must outlive this.
-  Evidence(const Calls& calls, std::vector<Choice> ways, const CommShape& shape);
+  Evidence(const Calls& calls, std::vector<Choice> ways, const Expected& expected, const CommShape& shape);
   ~Evidence() = default;
   Evidence(const Evidence&) = delete;
   Evidence& operator=(const Evidence&) = delete;

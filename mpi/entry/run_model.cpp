@@ -97,18 +97,6 @@ std::string name_of(const Question& q, const std::vector<int>& nodes, const Choi
   return name;
 }
 
-/// Returns about how many of a call's blocks cross the busiest node's link.
-double blocks_on_link(const Question& q) {
-  switch (q.collective) {
-    case Collective::scatter:
-    case Collective::gather:
-    case Collective::allgather:
-    case Collective::reduce_scatter_block: return q.ranks;
-    case Collective::alltoall: return static_cast<double>(q.ranks) * q.max_ranks_per_node;
-    default: return 1;
-  }
-}
-
 std::mutex mutex;
 std::map<std::string, std::optional<ModelAnswer>>& answers() {
   static std::map<std::string, std::optional<ModelAnswer>> known;
@@ -124,7 +112,7 @@ bool may_ask(const Question& q) {
 }
 
 bool asks_at_once(const Question& q) {
-  const double bits = 8.0 * blocks_on_link(q) * static_cast<double>(q.bytes);
+  const double bits = 8.0 * blocks_on_link(q.collective, q.ranks, q.max_ranks_per_node) * static_cast<double>(q.bytes);
   return !q.exact || bits >= long_call_s * static_cast<double>(q.link_bits_per_s);
 }
 

@@ -16,6 +16,10 @@ constexpr double watching_share = 0.003;
 /// octaves.
 constexpr double at_first = 1.32;
 constexpr double after_change = 0.585;
+/// What a model expects of a contender has this weight beside that. Where it expects nothing of the contender, calls
+/// that take longer than expected speak for it, with less weight: both may do so for the same reason.
+constexpr double weight_of_expected = 0.75;
+constexpr double weight_of_surprise = 0.5;
 /// A call counts as at most so many times as slow, or as fast, as those beside it, so that an outlier decides nothing.
 constexpr double most_ratio = 4;
 constexpr double most_octaves = 2;
@@ -45,7 +49,8 @@ constexpr std::int64_t not_known = INT64_MAX;
 }  // namespace
 
 Turns::Turns(const Terms& terms)
-    : contenders_(static_cast<std::size_t>(terms.contenders)), agreement_ns_(terms.agreement_ns) {
+    : contenders_(static_cast<std::size_t>(terms.contenders)), agreement_ns_(terms.agreement_ns),
+      expected_ns_(terms.expected_ns), expected_other_ns_(terms.expected_other_ns) {
   for (Contender& c : contenders_) c.assumed = at_first;
   begin_round();
   // No call was seen yet, so this replaces the length that follows from their time.
@@ -74,6 +79,7 @@ void Turns::take_in(std::int64_t agreement_ns) {
   agreement_ns_ = std::max<std::int64_t>(0, -numbers_[0]);
   std::replace(numbers_.begin() + 1, numbers_.end(), not_known, std::int64_t{0});
   account();
+  compare_with_expectations();
   calls_ += length_;
   if (watch()) forget();
   else if (tried_ >= 0) compare();
@@ -132,6 +138,19 @@ void Turns::account() {
   for (const std::int64_t ns : tried)
     lost_ns += std::min(static_cast<double>(ns), most_ratio * typical_ns_) - typical_ns_;
   lost_ns_ += std::max(0.0, lost_ns) + static_cast<double>(agreement_ns_);
+}
+
+/// Replaces, once there are times, what is assumed of the contenders by what the model expects of them. Where it knows
+/// nothing of them, calls that take longer than it expects speak for them: it has chosen by a wrong time.
+void Turns::compare_with_expectations() {
+  if (typical_ns_ <= 0) return;
+  const auto over_typical = [&](double ns) { return log2_alike(ns) - log2_alike(typical_ns_); };
+  double assumed = at_first;
+  if (expected_other_ns_ > 0) assumed += weight_of_expected * (over_typical(expected_other_ns_) - at_first);
+  else if (expected_ns_ > 0) assumed += weight_of_surprise * std::min(0.0, over_typical(expected_ns_));
+  else return;
+  expected_ns_ = expected_other_ns_ = 0;
+  for (Contender& c : contenders_) c.assumed = assumed;
 }
 
 /// Looks at the times of the way in use, and tells whether they have changed.

@@ -19,9 +19,14 @@ constexpr std::int64_t agreement_ns = 50'000;
 /// One collective of `ranks` ranks, each of which holds its own turns.
 class Stream {
  public:
-  explicit Stream(int ranks = 1, std::uint64_t seed = 1) : random_(seed) {
-    for (int r = 0; r < ranks; ++r)
-      ranks_.push_back(Turns({.contenders = 2, .first_round = 8, .agreement_ns = agreement_ns}));
+  explicit Stream(int ranks = 1, std::uint64_t seed = 1, double expected = 0, double expected_other = 0)
+      : random_(seed) {
+    const Turns::Terms terms{.contenders = 2,
+                             .first_round = 8,
+                             .agreement_ns = agreement_ns,
+                             .expected_ns = call_ns * expected,
+                             .expected_other_ns = call_ns * expected_other};
+    ranks_.assign(static_cast<std::size_t>(ranks), Turns(terms));
   }
 
   /// Makes `calls` calls, in which the ways take these times, with lognormal noise and one outlier in a hundred.
@@ -127,6 +132,25 @@ TEST_CASE("rare calls are never tried") {
   Stream stream;
   stream.run(50, 1, 0.5);
   CHECK(stream.second() == 0);
+}
+
+TEST_CASE("where calls take much longer than expected, the other way is tried soon") {
+  Stream stream(1, 5, 0.125);
+  stream.run(50, 1, 0.4);
+  CHECK(stream.turns().in_use() == 1);
+  Stream as_expected(1, 5, 1);
+  as_expected.run(50, 1, 0.4);
+  CHECK(as_expected.second() == 0);
+}
+
+TEST_CASE("what is expected to be faster than what is measured is tried soon, and given up soon if it is not") {
+  Stream faster(1, 6, 0, 0.5);
+  faster.run(50, 1, 0.5);
+  CHECK(faster.turns().in_use() == 1);
+  Stream slower(1, 6, 0, 0.5);
+  slower.run(1000, 1, 2);
+  CHECK(slower.turns().in_use() == 0);
+  CHECK(slower.lost() < 0.02);
 }
 
 TEST_CASE("the faster way is found, with or without noise") {
