@@ -59,7 +59,7 @@ class Turns {
   /// Everything here must be equal on all ranks.
   struct Terms {
     int contenders = 2;             ///< ways; the first is in use at the beginning
-    int first_round = 8;            ///< calls before the ranks agree for the first time
+    int first_round = 8;            ///< calls before the ranks agree for the first time, 3 or more
     std::int64_t agreement_ns = 0;  ///< what agreeing may take, until it is known
     double expected_ns = 0;         ///< what a call by the way in use at first is expected to take; 0: not known
     double expected_other_ns = 0;   ///< the same of the contenders

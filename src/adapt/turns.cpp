@@ -41,6 +41,8 @@ constexpr std::uint64_t never = UINT64_MAX;
 /// While nothing is tried, so many calls of a round are timed, its last ones.
 constexpr std::uint64_t watched_calls = 8;
 constexpr std::uint64_t longest_round = 65536;
+/// Of the first calls at least one may take longer because it makes connections; the median of three is none of those.
+constexpr int least_first_round = 3;
 /// A longer time is taken as this, so that sums stay numbers: 100 hours.
 constexpr std::int64_t longest_ns = std::int64_t{360'000} * 1'000'000'000;
 /// Is more than any time, so that it is the maximum of all ranks where one of them does not know.
@@ -54,9 +56,10 @@ Turns::Turns(const Terms& terms)
   for (Contender& c : contenders_) c.assumed = at_first;
   begin_round();
   // No call was seen yet, so this replaces the length that follows from their time.
-  const auto length = std::max(static_cast<std::uint64_t>(terms.first_round), length_);
-  for (Slot& slot : slots_) slot.call += length - length_;
-  length_ = length;
+  length_ = static_cast<std::uint64_t>(std::max(terms.first_round, least_first_round));
+  slots_.clear();
+  for (std::uint64_t i = length_ - std::min(length_, watched_calls); i < length_; ++i) slots_.push_back({i, in_use_});
+  numbers_.assign(slots_.size() + 1, no_time);
   numbers_[0] = -terms.agreement_ns;
 }
 

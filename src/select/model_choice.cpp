@@ -39,6 +39,9 @@ constexpr double least_guessed_gain_s = 30e-6;
 /// The library's replaces ours where it is predicted to be faster by this factor. It is more because the model knows of
 /// no losses, and is too kind to what sends without a schedule.
 constexpr double worth_leaving = 2.0;
+/// On links of this rate hosts are the limit more often than ports, and an alltoall in pieces costs them more: there
+/// the library's replaces ours, by a guess, where it is predicted to be as fast.
+constexpr std::int64_t host_bound_bits_per_s = 5'000'000'000;
 /// Of shorter messages a guessed profile knows too little: their times are latencies and overheads. On slow links that
 /// holds for longer ones that are cut into parts: a guess does not know what switches take that store them.
 constexpr std::int64_t least_guessed_bytes = 512;
@@ -312,6 +315,12 @@ std::string in_milliseconds(double seconds) {
   return text.data();
 }
 
+/// Returns how many times as fast as ours the library's must be to replace it.
+double enough_to_leave(const Question& question, bool guessed) {
+  const bool host_bound = question.collective == Collective::alltoall && guessed;
+  return host_bound && question.link_bits_per_s >= host_bound_bits_per_s ? 1.0 : worth_leaving;
+}
+
 std::int64_t least_bytes_to_guess(const Question& question) {
   if (question.nonblocking) return least_guessed_nonblocking_bytes;
   const bool whole = question.collective == Collective::bcast || question.collective == Collective::reduce ||
@@ -341,9 +350,10 @@ std::optional<ModelAnswer> ask_model(const Question& question, const Cluster& cl
   auto answer = ours.answer();
   if (!answer) return std::nullopt;
   answer->guessed = guessed;
-  answer->enough = takes_from_library ? worth_taking : 1 / worth_leaving;
+  const double leaving = enough_to_leave(question, guessed);
+  answer->enough = takes_from_library ? worth_taking : 1 / leaving;
   // Where ours is near the least that anything takes, the library's cannot be faster by as much as is asked.
-  if (library == nullptr || (!takes_from_library && answer->own_s < ours.least_s() * worth_leaving)) return answer;
+  if (library == nullptr || (!takes_from_library && answer->own_s < ours.least_s() * leaving)) return answer;
   const double enough_s = std::max(answer->own_s * answer->enough, answer->own_s + least_guessed_gain_s);
   answer->library_s = library->predict_seconds(call, cluster, quick_prediction(enough_s));
   // Where the library's is faster than ours, only the best of ours will do; a guess is not sure enough of that.
