@@ -30,7 +30,7 @@ constexpr std::int64_t most_rate_updates = 1 << 14;
 constexpr double clearly_faster = 1.2;
 /// Where ranks are on several switches, what takes at most so many times as long and sends clearly less over uplinks is
 /// preferred: other jobs use them, too.
-constexpr double hardly_slower = 1.05;
+constexpr double hardly_slower = 1.1;
 constexpr double clearly_less = 1.1;
 /// Ours replaces the library's where it is predicted to be faster by this factor and, on a guessed profile, by this
 /// much time; in recorded runs such choices hardly ever lost.
@@ -118,11 +118,25 @@ void add_lanes(std::vector<Parameters>& ways, const Algorithm& algorithm, int la
   }
 }
 
+/// Adds shorter pieces for what goes over uplinks: where switches hold different numbers of ranks, rings have gaps.
+void add_pieces_for_uplinks(std::vector<Parameters>& ways, const Algorithm& algorithm) {
+  const auto is = [](std::string_view wanted) { return [=](const Parameter& p) { return p.name == wanted; }; };
+  const auto parameters = algorithm.parameters;
+  if (std::none_of(parameters.begin(), parameters.end(), is("uplink_bytes"))) return;
+  const auto piece =
+      std::find_if(parameters.begin(), parameters.end(), [](const Parameter& p) { return p.role == Role::piece; });
+  for (const std::int64_t bytes : piece_sizes) {
+    if (bytes >= piece->default_value) continue;
+    ways.push_back(resolve_parameters(algorithm, {{std::string(piece->name), bytes}}));
+  }
+}
+
 /// Lists the parameters with which an algorithm is a contender: the defaults, those that fill a port, and of one that
 /// nests others, each of those that it may use among nodes.
 std::vector<Parameters> ways_of(const Algorithm& algorithm, int lanes) {
   std::vector<Parameters> ways{resolve_parameters(algorithm, {})};
   add_lanes(ways, algorithm, lanes);
+  add_pieces_for_uplinks(ways, algorithm);
   if (!algorithm.levels) return ways;
   const Parameter& outer = algorithm.parameters.front();
   for (std::int64_t value = outer.min; value <= outer.max; ++value) {

@@ -148,6 +148,19 @@ TEST_CASE("model choice: of what is as fast, uplinks are spared") {
   }
 }
 
+TEST_CASE("model choice: uplinks are spared where switches hold different numbers of nodes, too") {
+  Asked a = ask_of(Collective::allgather, 65536, 16, 1, 1e8);
+  Profile profile = a.cluster.profile();
+  const double rate = profile.port_bytes_per_s();
+  profile.topology.switches = {{"top"}, {"one", 0, 2 * rate}, {"two", 0, 2 * rate}};
+  for (const std::size_t first : {9U, 10U, 12U}) {
+    CAPTURE(first);
+    for (std::size_t n = 0; n < 16; ++n) profile.topology.nodes[n].switch_index = n < first ? 1 : 2;
+    a.cluster = Cluster::blocked(profile, 16, 1);
+    CHECK(answer_to(a)->own.algorithm->name == "switch_rings");
+  }
+}
+
 TEST_CASE("model choice: pieces grow where hosts bind before the wire") {
   for (const std::int64_t bytes : {262144, 1048576, 4194304}) {
     Asked a = ask_of(Collective::alltoall, bytes, 12, 1, 10e9);
