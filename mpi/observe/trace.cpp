@@ -36,6 +36,23 @@ double zero_s = 0;
 int rank = 0;
 int size = 1;
 
+/// Returns the tree of switches, and each node's switch in it; nodes are numbered as in the preamble.
+Json switches() {
+  Json names = Json::array();
+  Json above = Json::array();
+  for (const SwitchEntry& entry : world.switches.topology.switches) {
+    names.push_back(entry.name);
+    above.push_back(entry.parent);
+  }
+  Json of_node = Json::array();
+  for (int r = 0; r < size; ++r) {
+    const int node = world.switches.node_of_rank[static_cast<std::size_t>(r)];
+    if (world.node_of_rank[static_cast<std::size_t>(r)] == r)
+      of_node.push_back(world.switches.topology.nodes[static_cast<std::size_t>(node)].switch_index);
+  }
+  return {{"names", names}, {"above", above}, {"of_node", of_node}, {"source", world.switches.source}};
+}
+
 /// Returns the beginning of every file of this run. It numbers the nodes from 0.
 std::string preamble() {
   std::vector<int> nodes;
@@ -44,7 +61,7 @@ std::string preamble() {
     const int lowest = world.node_of_rank[static_cast<std::size_t>(r)];
     nodes.push_back(lowest == r ? count++ : nodes[static_cast<std::size_t>(lowest)]);
   }
-  const Json header{{"ranks", size},
+  Json header{{"ranks", size},
                     {"nodes", nodes},
                     {"hosts", node_names()},
                     {"mpi", library_title()},
@@ -52,6 +69,7 @@ std::string preamble() {
                     {"program", program_name()},
                     {"started", date_text(std::time(nullptr))},
                     {"functions", function_names()}};
+  if (world.switches.known()) header["switches"] = switches();
   Encoder e;
   e.append(magic);
   e.varint(version);

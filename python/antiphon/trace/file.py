@@ -32,6 +32,16 @@ class Trace:
         nodes = self.header.get("nodes")
         return nodes if isinstance(nodes, list) and len(nodes) == self.size else list(range(self.size))
 
+    @property
+    def switch_of_node(self) -> list[int] | None:
+        """Returns each node's switch; None where the run knew of no switches."""
+        switches = self.header.get("switches")
+        found = switches.get("of_node") if isinstance(switches, dict) else None
+        count = max(self.nodes, default=-1) + 1
+        if not isinstance(found, list) or len(found) != count or not all(type(one) is int for one in found):
+            return None
+        return found
+
     @classmethod
     def load(cls, path: Path | str) -> Trace:
         """Reads a trace file."""

@@ -36,6 +36,7 @@ def summarise(path: Path) -> dict[str, Any]:
         "ranks": trace.size,
         "ranks_recorded": len(trace.ranks),
         "nodes": len(set(trace.nodes)),
+        "switches": len(set(trace.switch_of_node)) if trace.switch_of_node else None,
         "complete": trace.complete,
         "calls": sum(len(r.calls) for r in trace.ranks),
         "dropped": sum(r.dropped for r in trace.ranks),
@@ -102,7 +103,8 @@ def print_summary(data: dict[str, Any]) -> None:
     console = output.stdout()
     whole = "" if data["complete"] else f", not complete: {data['ranks_recorded']} of {data['ranks']} ranks are in it"
     dropped = f", {data['dropped']} not recorded for lack of memory" if data["dropped"] else ""
-    where = f"{data['ranks']} ranks on {data['nodes']} nodes, {data['mpi']}{whole}"
+    switches = f" on {data['switches']} switches" if data["switches"] else ""
+    where = f"{data['ranks']} ranks on {data['nodes']} nodes{switches}, {data['mpi']}{whole}"
     console.print(f"{data['program']}: {where}", soft_wrap=True)
     what = f"{data['calls']} calls in {data['duration_s']:.3f} s{dropped}; {len(data['communicators'])} communicators"
     console.print(what, soft_wrap=True)
