@@ -35,7 +35,7 @@ struct Parameter {
 /// What an algorithm must know besides what MPI tells the calling rank.
 enum class Knowledge : std::uint8_t {
   local,       ///< nothing more
-  all_counts,  ///< scatterv, gatherv: every rank has the root's counts (they are exchanged first)
+  all_counts,  ///< every rank has all counts, which are told first: scatterv's, gatherv's of the root, alltoallv's
 };
 
 /// Whether the credit protocol (antiphon/credit.hpp) may carry out an alltoallv over MPI in place of its schedule.

@@ -92,6 +92,8 @@ class KnownPatterns {
   /// Tells whether this call is for the library, whatever its counts are: the last gathered pattern is short, and no
   /// rank had a much longer call between the last two gatherings.
   [[nodiscard]] bool leaves_to_library() const { return is_short_; }
+  /// Returns the mean length of a rank's block for another when it was gathered last; 0 where most of them are empty.
+  [[nodiscard]] std::int64_t mean_bytes() const { return mean_bytes_; }
 
   /// A pattern that is known.
   struct Scheduled {
@@ -141,6 +143,7 @@ class KnownPatterns {
   bool is_short_ = false;  ///< that pattern, and all calls between the last two gatherings
   bool is_long_ = false;   ///< that pattern has bytes enough
   bool waits_ = false;
+  std::int64_t mean_bytes_ = 0;
   std::vector<int> turns_;            ///< places of patterns that take turns after gathered_for_; −1: unknown
   std::uint64_t noted_since_ = 1;     ///< from this call on, notes cover all calls and all patterns
   Noted noted_ = 0;                   ///< by this rank

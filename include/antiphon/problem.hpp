@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -82,6 +83,8 @@ struct Problem {
   bool in_place = false;
   std::vector<std::int64_t> send_bytes, send_offsets;  ///< packed bytes; the table says which ranks know them
   std::vector<std::int64_t> recv_bytes, recv_offsets;
+  /// alltoallv, for algorithms that need all counts: what each rank sends to each, [from · size + to]; null: `bytes`.
+  std::shared_ptr<const std::vector<std::int64_t>> all_counts;
   Parameters parameters;  ///< as resolved by resolve_parameters(): every parameter of the algorithm has a value
   /// The rank at each place of a chain, ring or tree, for build_schedule(); empty: places are ranks. Builders do not
   /// look at it.
@@ -104,6 +107,12 @@ struct Problem {
   /// Block i of the input or output: `bytes` long at i·bytes, or as the vectors say.
   [[nodiscard]] Range input_block(int i) const;
   [[nodiscard]] Range output_block(int i) const;
+  /// What one rank, or place, sends to another in an alltoall(v) whose counts are all known.
+  [[nodiscard]] std::int64_t pair_bytes(int from, int to) const {
+    return all_counts ? (*all_counts)[static_cast<std::size_t>(from) * static_cast<std::size_t>(size) +
+                                      static_cast<std::size_t>(to)]
+                      : bytes;
+  }
   /// The whole of the space when it holds one block of m bytes.
   [[nodiscard]] Range whole_input() const { return {Space::input, 0, bytes}; }
   [[nodiscard]] Range whole_output() const { return {Space::output, 0, bytes}; }

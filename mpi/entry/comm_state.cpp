@@ -9,7 +9,6 @@
 
 #include "antiphon/credit.hpp"
 #include "compress/collectives.hpp"
-#include "entry/share_counts.hpp"
 #include "job/progress.hpp"
 #include "run/group_multicasts.hpp"
 
@@ -142,6 +141,7 @@ Problem& CommState::blank_problem(Collective collective) {
   p.element_bytes = 1;
   p.commutative = true;
   p.in_place = false;
+  p.all_counts = nullptr;
   for (auto* v : {&p.send_bytes, &p.send_offsets, &p.recv_bytes, &p.recv_offsets}) v->clear();
   return p;
 }
@@ -246,6 +246,7 @@ void CommState::use_groups(PreparedSchedule& prepared) {
 }
 
 int CommState::share_counts(Problem& problem, const Choice& choice) {
+  if (problem.collective == Collective::alltoallv) return told_counts_.share(problem, own_comm());
   if (!choice.algorithm->multicasts) return mpi::share_counts(problem, own_comm());
   return mpi::share_counts(problem, [&](std::int64_t* sizes) {
     static const Algorithm* const multicast =
@@ -256,6 +257,12 @@ int CommState::share_counts(Problem& problem, const Choice& choice) {
     binding.base[static_cast<std::size_t>(Space::output)] = reinterpret_cast<std::byte*>(sizes);
     return prepared(all, bcast)->executor->run(binding);
   });
+}
+
+std::optional<Asked> CommState::short_exchange() const {
+  if (!history_ || shape_.max_ranks_per_node == 1) return std::nullopt;
+  const Asked asked{.collective = Collective::alltoallv, .bytes = history_->mean_bytes(), .takes_turns = true};
+  return decisions_.nests(asked) ? std::optional(asked) : std::nullopt;
 }
 
 CompiledPatterns& CommState::patterns() {

@@ -24,6 +24,7 @@
 #include "entry/pattern_history.hpp"
 #include "entry/prepared_schedule.hpp"
 #include "entry/progress_thread.hpp"
+#include "entry/share_counts.hpp"
 #include "entry/workspace.hpp"
 #include "job/world.hpp"
 #include "multicast/groups.hpp"
@@ -110,7 +111,7 @@ class CommState {
   std::unique_ptr<Exchange> make_exchange(int first_tag = Exchange::default_first_tag, std::int64_t encode_bytes = 0);
   /// Returns the communicator's multicast groups.
   MulticastGroups& groups();
-  /// Makes the root of a scatterv or gatherv tell all ranks the sizes of all blocks; uses multicast if the choice does.
+  /// Makes ranks tell each other the sizes of blocks that schedules depend on; uses multicast if the choice does.
   int share_counts(Problem& problem, const Choice& choice);
   /// Returns the patterns of this communicator's ranks, with their schedules.
   CompiledPatterns& patterns();
@@ -121,6 +122,10 @@ class CommState {
   [[nodiscard]] bool leaves_short_exchanges() const {
     return history_ && decisions_.override_of(Collective::alltoallv).mode == Override::Mode::automatic;
   }
+
+  /// Returns how short exchanges are to be decided, if blocks for one node may travel together; else nothing. The same
+  /// on every rank.
+  [[nodiscard]] std::optional<Asked> short_exchange() const;
 
   /// Tells whether it is known if some rank has a neighbour twice; the same on every rank.
   bool knows_neighbours();
@@ -186,6 +191,7 @@ class CommState {
   std::atomic<bool> abandoned_{false};
   std::unique_ptr<NonblockingCalls> nonblocking_;
   DeviceAgreement devices_;
+  ToldCounts told_counts_;
   std::uint64_t name_ = 0;   ///< communicator_name(), after the first call that is counted
   std::uint64_t calls_ = 0;  ///< that are counted in the summary
 };

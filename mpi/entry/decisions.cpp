@@ -199,6 +199,11 @@ Question Decisions::question_for(const Asked& asked) const {
           .max_ranks_per_switch = shape_.max_ranks_per_switch};
 }
 
+bool Decisions::nests(const Asked& asked) const {
+  const Choice& choice = world.rules->choose(question_for(asked));
+  return choice.algorithm != nullptr && choice.algorithm->levels;
+}
+
 /// Puts the choice of the rules to the model: at once, or notes after how many calls.
 void Decisions::ask_model_about(Decision& decision, bool now) const {
   const Question question = question_for(decision.asked);

@@ -51,6 +51,8 @@ class Decisions {
 
   /// Returns what to use for this call; the same on every rank.
   const Choice& decide(const Asked& asked);
+  /// Tells whether the rules choose for such a call what serves the ranks of a node together; the same on every rank.
+  [[nodiscard]] bool nests(const Asked& asked) const;
   void set_override(Collective collective, const Override& value);
   [[nodiscard]] const Override& override_of(Collective collective) const { return overrides_[index(collective)]; }
   /// Tells whether the credit protocol carries out an alltoallv in rotated phases, which is Antiphon's own choice.

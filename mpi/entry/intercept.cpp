@@ -62,14 +62,7 @@ void after_multicasts(PreparedSchedule& prepared, const Choice& choice, CommStat
   state.decisions().note(choice.algorithm->collective, prepared.without_groups);
 }
 
-/// Runs the choice. Returns an MPI error code, or nothing if the algorithm cannot or should not solve this after all
-/// and nothing was sent.
-std::optional<int> run(const Description& d, const Choice& choice, CommState& state) {
-  Problem& problem = state.blank_problem(d.collective);
-  make_problem(d, problem);
-  const bool in_step = state.decisions().rotates(choice);
-  if (Exchange* const exchange = state.exchange(choice, in_step); exchange != nullptr)
-    return run_exchange(d, problem, *exchange, in_step, state);
+std::optional<int> run_schedule(const Description& d, Problem& problem, const Choice& choice, CommState& state) {
   int rc = MPI_SUCCESS;
   if (choice.algorithm->knowledge == Knowledge::all_counts) rc = state.share_counts(problem, choice);
   if (rc != MPI_SUCCESS) return rc;
@@ -83,11 +76,36 @@ std::optional<int> run(const Description& d, const Choice& choice, CommState& st
   return workspace.finish();
 }
 
+/// Runs an exchange that all ranks know to be short, with the blocks for each node together, if that is how it is done.
+std::optional<int> run_short(const Description& d, Problem& problem, CommState& state, Outcome& outcome) {
+  const auto asked = state.short_exchange();
+  if (!asked) return std::nullopt;
+  state.call_over(false);  // what was decided before ranks knew that it is short
+  const Choice& choice = state.decisions().decide(*asked);
+  if (choice.algorithm != nullptr) return run_schedule(d, problem, choice, state);
+  if (state.decisions().times_call()) outcome.timed = &state;
+  outcome.fate = Fate::short_exchange;
+  return std::nullopt;
+}
+
+/// Runs the choice. Returns an MPI error code, or nothing if the algorithm cannot or should not solve this after all
+/// and nothing was sent; the outcome says more then.
+std::optional<int> run(const Description& d, const Choice& choice, CommState& state, Outcome& outcome) {
+  Problem& problem = state.blank_problem(d.collective);
+  make_problem(d, problem);
+  const bool in_step = state.decisions().rotates(choice);
+  Exchange* const exchange = state.exchange(choice, in_step);
+  if (exchange == nullptr) return run_schedule(d, problem, choice, state);
+  const std::optional<int> done = run_exchange(d, problem, *exchange, in_step, state);
+  return done ? done : run_short(d, problem, state, outcome);
+}
+
 /// Runs the choice on copies of what is in a GPU's memory.
-std::optional<int> run_near(const Description& d, DeviceBuffers& on_device, const Choice& choice, CommState& state) {
+std::optional<int> run_near(const Description& d, DeviceBuffers& on_device, const Choice& choice, CommState& state,
+                            Outcome& outcome) {
   const int fetched = on_device.fetch();
   // Other ranks count on this one's messages, so the call goes on even if the driver refuses; the error is reported.
-  std::optional<int> result = run(d, choice, state);
+  std::optional<int> result = run(d, choice, state, outcome);
   const int put_back = on_device.put_back();
   if (result == MPI_SUCCESS) result = fetched != MPI_SUCCESS ? fetched : put_back;
   return result;
@@ -120,7 +138,7 @@ std::optional<std::int64_t> short_exchange_bytes(const Call& call, CommState& st
       call.sendtype == MPI_DATATYPE_NULL) {
     return std::nullopt;
   }
-  if (!state.leaves_short_exchanges()) return std::nullopt;
+  if (!state.leaves_short_exchanges() || state.short_exchange()) return std::nullopt;
   std::int64_t elements = 0;
   for (int i = 0; i < state.size(); ++i) elements += call.sendcounts[i];
   int bytes = 0;
@@ -169,7 +187,8 @@ Outcome attempt(const Call& given, CommState& state) {
     return leave(Fate::gaps, *call, state, outcome);
   DeviceBuffers on_device(d);
   if (state.leaves_devices(d.collective, on_device.any())) return leave(Fate::device_memory, *call, state, outcome);
-  const std::optional<int> result = run_near(d, on_device, choice, state);
+  const std::optional<int> result = run_near(d, on_device, choice, state, outcome);
+  if (!result && outcome.fate == Fate::short_exchange) return outcome;
   if (!result) return leave(Fate::unsolvable, *call, state, outcome);
   state.carried_out();
   outcome.fate = Fate::done;

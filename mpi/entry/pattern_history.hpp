@@ -38,6 +38,8 @@ class PatternHistory {
   void before_call(const Problem& p, bool may_leave);
   /// Tells whether this call is for the library, whatever its counts are; the same on every rank.
   [[nodiscard]] bool leaves_to_library() const { return leaves_; }
+  /// Returns the mean length of a block in such calls, or 0 where most are empty; the same on every rank.
+  [[nodiscard]] std::int64_t mean_bytes() const { return known_.mean_bytes(); }
   /// Replaces all the rest if the only thing to do is to leave this call, in which this rank sends others `sent_bytes`,
   /// to the library. Returns false if the call must be looked at. The same on every rank.
   bool pass(std::int64_t sent_bytes) {

@@ -96,6 +96,10 @@ bool KnownPatterns::take_in_digest(const Digest& sums) {
   noted_since_ = call_;
   is_short_ = sums[long_calls] == 0;
   is_long_ = sums[far_bytes] >= least_scheduled_bytes;
+  std::size_t half = widths - 1;
+  while (half > 0 && 2 * width_of(half, size_) > static_cast<std::size_t>(size_)) --half;
+  const bool dense = 2 * sums[more_than + half] >= size_ && size_ > most_on_a_node_;
+  mean_bytes_ = dense ? sums[far_bytes] / (std::int64_t{size_} * (size_ - most_on_a_node_)) : 0;
   std::size_t width = 0;
   while (width < widths && sums[more_than + width] > 0) ++width;
   width_ = std::min(width_of(width, size_), static_cast<std::size_t>(size_ - 1));

@@ -145,6 +145,8 @@ void KnownPatterns::take_in(std::span<const std::int64_t> rows) {
   Pattern pattern = Pattern::of_counts(size_, counts);
   is_short_ = was_short && is_short(pattern, fabric_);
   is_long_ = pattern.total_bytes() >= least_scheduled_bytes;
+  const std::int64_t pairs = std::int64_t{size_} * (size_ - 1);
+  mean_bytes_ = 2 * std::ssize(pattern.messages) >= pairs ? pattern.total_bytes() / pairs : 0;
   bool is_new = false;
   gathered_ = learn(std::move(pattern), std::move(counts), agreed, is_new);
   find_period(agreed << bits_a_call | Noted{1} << gathered_);

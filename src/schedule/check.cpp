@@ -60,14 +60,17 @@ void set_irregular(std::vector<Problem>& problems, const Case& c, Knowledge know
   }
 }
 
-void set_alltoallv(std::vector<Problem>& problems, const Case& c) {
+void set_alltoallv(std::vector<Problem>& problems, const Case& c, Knowledge knowledge) {
   std::mt19937_64 random(c.seed);
+  auto all = std::make_shared<std::vector<std::int64_t>>();
   for (Problem& p : problems) {
     p.send_bytes = random_sizes(c, random, c.size);
     p.send_offsets = random_offsets(p.send_bytes, random);
     p.bytes = 0;
+    all->insert(all->end(), p.send_bytes.begin(), p.send_bytes.end());
   }
   for (Problem& p : problems) {
+    if (knowledge == Knowledge::all_counts) p.all_counts = all;
     for (const Problem& from : problems) p.recv_bytes.push_back(from.send_bytes[at(p.rank)]);
     p.recv_offsets = random_offsets(p.recv_bytes, random);
   }
@@ -267,7 +270,7 @@ std::vector<Problem> problems_of(const Case& c, Knowledge knowledge) {
     p.switch_sizes = c.switch_sizes;
     problems.push_back(std::move(p));
   }
-  if (c.collective == Collective::alltoallv) set_alltoallv(problems, c);
+  if (c.collective == Collective::alltoallv) set_alltoallv(problems, c, knowledge);
   else if (is_irregular(c.collective)) set_irregular(problems, c, knowledge);
   return problems;
 }

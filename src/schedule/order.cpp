@@ -22,6 +22,16 @@ void list_blocks(const Problem& p, std::vector<std::int64_t>& sizes, std::vector
   }
 }
 
+/// Returns all counts by place.
+std::shared_ptr<const std::vector<std::int64_t>> counts_in_places(const Problem& p) {
+  if (!p.all_counts) return nullptr;
+  auto placed = std::make_shared<std::vector<std::int64_t>>();
+  for (const int from : p.order) {
+    for (const int to : p.order) placed->push_back(p.pair_bytes(from, to));
+  }
+  return placed;
+}
+
 int place_of(const Problem& p, int rank) {
   const auto found = std::find(p.order.begin(), p.order.end(), rank);
   if (found == p.order.end()) throw InvalidArgument("the order of ranks lacks rank " + std::to_string(rank));
@@ -41,9 +51,11 @@ Problem in_places(const Problem& p) {
     return std::find(list.begin(), list.end(), p.collective) != list.end();
   };
   using enum Collective;
-  if (is_one_of({scatter, alltoall, reduce_scatter_block})) list_blocks(p, placed.send_bytes, placed.send_offsets);
-  if (is_one_of({gather, alltoall, allgather, allgatherv, reduce_scatter}))
+  if (is_one_of({scatter, alltoall, alltoallv, reduce_scatter_block}))
+    list_blocks(p, placed.send_bytes, placed.send_offsets);
+  if (is_one_of({gather, alltoall, alltoallv, allgather, allgatherv, reduce_scatter}))
     list_blocks(p, placed.recv_bytes, placed.recv_offsets);
+  placed.all_counts = counts_in_places(p);
   placed.order.clear();
   return placed;
 }

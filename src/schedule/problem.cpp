@@ -58,6 +58,9 @@ std::int64_t Problem::piece_parameter(std::string_view parameter_name) const {
 }
 
 bool Problem::same_data_as(const Problem& other) const {
+  const bool same_counts =
+      all_counts == other.all_counts || (all_counts && other.all_counts && *all_counts == *other.all_counts);
+  if (!same_counts) return false;
   return collective == other.collective && bytes == other.bytes && root == other.root && in_place == other.in_place &&
          element_bytes == other.element_bytes && commutative == other.commutative && send_bytes == other.send_bytes &&
          send_offsets == other.send_offsets && recv_bytes == other.recv_bytes && recv_offsets == other.recv_offsets;
