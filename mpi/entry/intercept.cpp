@@ -62,18 +62,23 @@ void after_multicasts(PreparedSchedule& prepared, const Choice& choice, CommStat
   state.decisions().note(choice.algorithm->collective, prepared.without_groups);
 }
 
-std::optional<int> run_schedule(const Description& d, Problem& problem, const Choice& choice, CommState& state) {
-  int rc = MPI_SUCCESS;
-  if (choice.algorithm->knowledge == Knowledge::all_counts) rc = state.share_counts(problem, choice);
-  if (rc != MPI_SUCCESS) return rc;
+/// Runs the choice's schedule, for which ranks have told each other what they must know.
+std::optional<int> run_schedule(const Description& d, const Problem& problem, const Choice& choice, CommState& state) {
   PreparedSchedule* const prepared = state.prepared(problem, choice);
   if (prepared == nullptr) return std::nullopt;
   Workspace workspace(d, prepared->problem, state.staging());
-  rc = workspace.prepare(prepared->executor->scratch_bytes());
+  int rc = workspace.prepare(prepared->executor->scratch_bytes());
   if (rc == MPI_SUCCESS) rc = prepared->executor->run(workspace.binding());
   if (rc != MPI_SUCCESS) return rc;
   if (choice.algorithm->multicasts) after_multicasts(*prepared, choice, state);
   return workspace.finish();
+}
+
+/// Tells whether blocks are still about as short as when all ranks gathered them; the same on every rank.
+bool is_as_short(const Problem& p, std::int64_t mean_bytes) {
+  constexpr std::int64_t most_times = 4;
+  const std::int64_t sum = std::accumulate(p.all_counts->begin(), p.all_counts->end(), std::int64_t{0});
+  return sum <= most_times * mean_bytes * p.size * p.size;
 }
 
 /// Runs an exchange that all ranks know to be short, with the blocks for each node together, if that is how it is done.
@@ -82,10 +87,14 @@ std::optional<int> run_short(const Description& d, Problem& problem, CommState& 
   if (!asked) return std::nullopt;
   state.call_over(false);  // what was decided before ranks knew that it is short
   const Choice& choice = state.decisions().decide(*asked);
-  if (choice.algorithm != nullptr) return run_schedule(d, problem, choice, state);
-  if (state.decisions().times_call()) outcome.timed = &state;
-  outcome.fate = Fate::short_exchange;
-  return std::nullopt;
+  if (choice.algorithm == nullptr) {
+    if (state.decisions().times_call()) outcome.timed = &state;
+    outcome.fate = Fate::short_exchange;
+    return std::nullopt;
+  }
+  const int rc = state.share_counts(problem, choice);
+  if (rc != MPI_SUCCESS) return rc;
+  return is_as_short(problem, asked->bytes) ? run_schedule(d, problem, choice, state) : std::nullopt;
 }
 
 /// Runs the choice. Returns an MPI error code, or nothing if the algorithm cannot or should not solve this after all
@@ -95,7 +104,11 @@ std::optional<int> run(const Description& d, const Choice& choice, CommState& st
   make_problem(d, problem);
   const bool in_step = state.decisions().rotates(choice);
   Exchange* const exchange = state.exchange(choice, in_step);
-  if (exchange == nullptr) return run_schedule(d, problem, choice, state);
+  if (exchange == nullptr) {
+    int rc = MPI_SUCCESS;
+    if (choice.algorithm->knowledge == Knowledge::all_counts) rc = state.share_counts(problem, choice);
+    return rc == MPI_SUCCESS ? run_schedule(d, problem, choice, state) : std::optional(rc);
+  }
   const std::optional<int> done = run_exchange(d, problem, *exchange, in_step, state);
   return done ? done : run_short(d, problem, state, outcome);
 }

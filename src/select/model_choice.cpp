@@ -11,6 +11,7 @@
 #include "antiphon/error.hpp"
 #include "antiphon/index.hpp"
 #include "cost/values.hpp"
+#include "select/ways.hpp"
 
 namespace antiphon {
 
@@ -51,7 +52,6 @@ constexpr std::int64_t least_guessed_nonblocking_bytes = 4096;
 constexpr std::int64_t slow_link_bits_per_s = 300'000'000;
 /// A guess knows little of what a message within a node costs where ranks share cores; shorter messages hang on it.
 constexpr std::int64_t least_guessed_nested_bytes = 65536;
-constexpr std::array<std::int64_t, 4> piece_sizes{2048, 4096, 8192, 16384};
 constexpr std::array<std::int64_t, 3> longer_pieces{65536, 131072, 262144};
 constexpr std::array<std::int64_t, 3> pieces_ahead{1, 2, 4};
 
@@ -98,51 +98,6 @@ FirstLook look_at(const PredictedCall& call, const Choice& choice, const Cluster
   look.pieces *= std::min(cluster.ranks(), most_ranks);
   look.pieces /= 2 * static_cast<std::int64_t>(ranks.size());
   return look;
-}
-
-/// Adds, where one connection does not fill a port, the parameters with which as many are used as do.
-void add_lanes(std::vector<Parameters>& ways, const Algorithm& algorithm, int lanes) {
-  if (lanes <= 1) return;
-  const auto has = [&](Role role) {
-    return std::any_of(algorithm.parameters.begin(), algorithm.parameters.end(),
-                       [&](const Parameter& p) { return p.role == role; });
-  };
-  const Role role = has(Role::at_once) ? Role::at_once : Role::ahead;
-  for (const int count : {lanes, ahead_on_lanes * lanes}) {
-    Parameters way = ways.front();
-    for (std::size_t i = 0; i < algorithm.parameters.size(); ++i) {
-      const Parameter& p = algorithm.parameters[i];
-      if (p.role == role) way[i].value = std::clamp<std::int64_t>(count, p.min, p.max);
-    }
-    ways.push_back(way);
-  }
-}
-
-/// Adds shorter pieces for what goes over uplinks: where switches hold different numbers of ranks, rings have gaps.
-void add_pieces_for_uplinks(std::vector<Parameters>& ways, const Algorithm& algorithm) {
-  const auto is = [](std::string_view wanted) { return [=](const Parameter& p) { return p.name == wanted; }; };
-  const auto parameters = algorithm.parameters;
-  if (std::none_of(parameters.begin(), parameters.end(), is("uplink_bytes"))) return;
-  const auto piece =
-      std::find_if(parameters.begin(), parameters.end(), [](const Parameter& p) { return p.role == Role::piece; });
-  for (const std::int64_t bytes : piece_sizes) {
-    if (bytes >= piece->default_value) continue;
-    ways.push_back(resolve_parameters(algorithm, {{std::string(piece->name), bytes}}));
-  }
-}
-
-/// Lists the parameters with which an algorithm is a contender: the defaults, those that fill a port, and of one that
-/// nests others, each of those that it may use among nodes.
-std::vector<Parameters> ways_of(const Algorithm& algorithm, int lanes) {
-  std::vector<Parameters> ways{resolve_parameters(algorithm, {})};
-  add_lanes(ways, algorithm, lanes);
-  add_pieces_for_uplinks(ways, algorithm);
-  if (!algorithm.levels) return ways;
-  const Parameter& outer = algorithm.parameters.front();
-  for (std::int64_t value = outer.min; value <= outer.max; ++value) {
-    if (value != outer.default_value) ways.push_back(resolve_parameters(algorithm, {{std::string(outer.name), value}}));
-  }
-  return ways;
 }
 
 class BestOfOurs {

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import zip_longest
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from antiphon import core
 from antiphon.mpi import Mpi
+from antiphon.trace import Trace
 
 Check = Callable[..., Any]
 
@@ -73,8 +75,9 @@ def test_each_algorithm(native: Mpi, n: int, algorithms: list[core.Algorithm], c
             assert a.name in used, f"{a.collective}: {used} instead of {a.name}"
 
 
-def test_ranks_dealt_over_nodes(native: Mpi, check: Check) -> None:
-    """GIVEN ranks dealt out over two nodes THEN algorithms that put them along the nodes give the right results."""
+def test_ranks_dealt_over_nodes(native: Mpi, check: Check, tmp_path: Path) -> None:
+    """GIVEN ranks dealt out over two nodes THEN algorithms that put them along the nodes give the right results, and a
+    trace says on which switch each node is."""
     nodes = {"ANTIPHON_NODES": "a,b,a,b,a", "ANTIPHON_LINK_BITS_PER_S": "100000000"}
     nested = {a.collective: a.name for a in core.algorithms() if a.name == "nested"}
     result = check(
@@ -85,7 +88,13 @@ def test_ranks_dealt_over_nodes(native: Mpi, check: Check) -> None:
              "allgatherv": "switch_rings", "reduce_scatter": "switch_rings",
              "reduce_scatter_block": "pairwise"}  # fmt: skip
     force = ";".join(f"{collective}:{name}" for collective, name in along.items())
-    forced = check(native, 5, "--quick", *along, ANTIPHON_FORCE=force, ANTIPHON_TOPOLOGY="x=b;y=a", **nodes)
+    trace = tmp_path / "run.trace"
+    told = {"ANTIPHON_TOPOLOGY": "x=b;y=a", "ANTIPHON_TRACE": str(trace)}
+    forced = check(native, 5, "--quick", *along, ANTIPHON_FORCE=force, **told, **nodes)
+    recorded = Trace.load(trace)
+    switches = recorded.header["switches"]
+    assert [switches["names"][s] for s in recorded.switch_of_node or []] == ["y", "x"]
+    assert (switches["above"], switches["source"]) == ([-1, 0, 0], "ANTIPHON_TOPOLOGY")
     for collective, name in along.items():
         assert name in forced.used(collective), collective
     chosen = check(native, 5, "--quick", *along, **nodes)

@@ -163,6 +163,7 @@ class Ranks {
     return all;
   }
   [[nodiscard]] bool leaves_to_library() const { return known_[0].leaves_to_library(); }
+  [[nodiscard]] std::int64_t mean_bytes() const { return known_[0].mean_bytes(); }
 
   /// The last call's time, over that of the busiest link.
   double times_the_limit(const Counts& counts) {
@@ -302,6 +303,10 @@ TEST_CASE("known patterns: short messages of ranks that share their nodes are th
   };
   Ranks on_nodes(shared);
   CHECK(left_of(on_nodes, 8192, 300) == 300);
+  CHECK(on_nodes.mean_bytes() == 8192);
+  Ranks neighbours(shared);
+  neighbours.call(make_counts([](int from, int to) { return (from + 1) % ranks == to ? 8192 : 0; }));
+  CHECK(neighbours.mean_bytes() == 0);
   CHECK(left_of(on_nodes, 65536, 300) < 150);  // until all have gathered again
   CHECK(left_of(on_nodes, 65536, 300) == 0);
   Ranks alone;

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "select/ways.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "cost/values.hpp"
+
+namespace antiphon {
+
+namespace {
+
+/// Adds, where one connection does not fill a port, the parameters with which as many are used as do.
+void add_lanes(std::vector<Parameters>& ways, const Algorithm& algorithm, int lanes) {
+  if (lanes <= 1) return;
+  const auto has = [&](Role role) {
+    return std::any_of(algorithm.parameters.begin(), algorithm.parameters.end(),
+                       [&](const Parameter& p) { return p.role == role; });
+  };
+  const Role role = has(Role::at_once) ? Role::at_once : Role::ahead;
+  for (const int count : {lanes, ahead_on_lanes * lanes}) {
+    Parameters way = ways.front();
+    for (std::size_t i = 0; i < algorithm.parameters.size(); ++i) {
+      const Parameter& p = algorithm.parameters[i];
+      if (p.role == role) way[i].value = std::clamp<std::int64_t>(count, p.min, p.max);
+    }
+    ways.push_back(way);
+  }
+}
+
+/// Adds shorter pieces for what goes over uplinks: where switches hold different numbers of ranks, rings have gaps.
+void add_pieces_for_uplinks(std::vector<Parameters>& ways, const Algorithm& algorithm) {
+  const auto parameters = algorithm.parameters;
+  const auto find = [&](auto is) { return std::find_if(parameters.begin(), parameters.end(), is); };
+  if (find([](const Parameter& p) { return p.name == "uplink_bytes"; }) == parameters.end()) return;
+  const auto piece = find([](const Parameter& p) { return p.role == Role::piece; });
+  for (const std::int64_t bytes : piece_sizes) {
+    if (bytes >= piece->default_value) continue;
+    ways.push_back(resolve_parameters(algorithm, {{std::string(piece->name), bytes}}));
+  }
+}
+
+}  // namespace
+
+std::vector<Parameters> ways_of(const Algorithm& algorithm, int lanes) {
+  std::vector<Parameters> ways{resolve_parameters(algorithm, {})};
+  add_lanes(ways, algorithm, lanes);
+  add_pieces_for_uplinks(ways, algorithm);
+  if (!algorithm.levels) return ways;
+  const Parameter& outer = algorithm.parameters.front();
+  for (std::int64_t value = outer.min; value <= outer.max; ++value) {
+    if (value != outer.default_value) ways.push_back(resolve_parameters(algorithm, {{std::string(outer.name), value}}));
+  }
+  return ways;
+}
+
+}  // namespace antiphon
