@@ -53,7 +53,7 @@ def entry(algorithm: core.Algorithm) -> Iterator[str]:
     if not algorithm.supports_all:
         yield "Not for every call; where it does not fit, another is used."
     if algorithm.needs_all_counts:
-        yield "Every rank must have the root's counts, which are exchanged first."
+        yield "Every rank must have all counts, which are told first."
     yield ""
     if algorithm.parameters:
         yield "| parameter | default | values | meaning |"

@@ -32,8 +32,7 @@ std::shared_ptr<std::vector<std::int64_t>> room_for_all(const Problem& p) {
 
 int tell_all(Problem& p, MPI_Comm comm) {
   const auto told = room_for_all(p);
-  const int rc =
-      PMPI_Allgather(p.send_bytes.data(), p.size, MPI_INT64_T, told->data(), p.size, MPI_INT64_T, comm);
+  const int rc = PMPI_Allgather(p.send_bytes.data(), p.size, MPI_INT64_T, told->data(), p.size, MPI_INT64_T, comm);
   p.all_counts = told;
   return rc;
 }

@@ -62,13 +62,13 @@ std::string preamble() {
     nodes.push_back(lowest == r ? count++ : nodes[static_cast<std::size_t>(lowest)]);
   }
   Json header{{"ranks", size},
-                    {"nodes", nodes},
-                    {"hosts", node_names()},
-                    {"mpi", library_title()},
-                    {"antiphon", antiphon_version()},
-                    {"program", program_name()},
-                    {"started", date_text(std::time(nullptr))},
-                    {"functions", function_names()}};
+              {"nodes", nodes},
+              {"hosts", node_names()},
+              {"mpi", library_title()},
+              {"antiphon", antiphon_version()},
+              {"program", program_name()},
+              {"started", date_text(std::time(nullptr))},
+              {"functions", function_names()}};
   if (world.switches.known()) header["switches"] = switches();
   Encoder e;
   e.append(magic);

@@ -43,7 +43,7 @@ class Algorithm:
     parameters: tuple[Parameter, ...]
     #: False means that it cannot solve every problem (see `supported`).
     supports_all: bool
-    #: Every rank must have the root's counts, which are exchanged first (scatterv, gatherv).
+    #: Every rank must have all counts, which are told first (of scatterv and gatherv the root's).
     needs_all_counts: bool
     #: It is only worthwhile where multicast works between the nodes.
     multicasts: bool = False
