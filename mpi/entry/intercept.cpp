@@ -92,6 +92,7 @@ std::optional<int> run_short(const Description& d, Problem& problem, CommState& 
     outcome.fate = Fate::short_exchange;
     return std::nullopt;
   }
+  if (!choice.algorithm->levels) return std::nullopt;
   const int rc = state.share_counts(problem, choice);
   if (rc != MPI_SUCCESS) return rc;
   return is_as_short(problem, asked->bytes) ? run_schedule(d, problem, choice, state) : std::nullopt;
