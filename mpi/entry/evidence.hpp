@@ -37,7 +37,7 @@ class Evidence {
   };
   /// `ways` are different; the first is the choice of the rules. The shape must outlive this.
   Evidence(const Calls& calls, std::vector<Choice> ways, const Expected& expected, const CommShape& shape);
-  ~Evidence() = default;
+  ~Evidence() { finish_sharing(); }
   Evidence(const Evidence&) = delete;
   Evidence& operator=(const Evidence&) = delete;
 
@@ -53,8 +53,11 @@ class Evidence {
   /// Ends the start of a timed nonblocking call with this request; null: it did not go the chosen way. Its time is what
   /// is left of it (observe/time_left.hpp). Returns true if the ranks must agree() at their next chance to wait.
   bool started(const MPI_Request* request);
-  /// Agrees with the other ranks. `comm` is null if they must not wait for each other now, alike on all ranks.
+  /// Agrees with the other ranks. `comm` is null if they must not wait for each other now, alike on all ranks. Where
+  /// calls overlap, this begins to agree, and goes on at the call some calls later for which end() returns true again.
   void agree(MPI_Comm comm);
+  /// Waits for what was begun, if anything; all ranks have begun it. Returns false if that failed.
+  bool finish_sharing();
 
   /// Returns what the summary says; null if nothing was tried.
   [[nodiscard]] Json row() const;
@@ -70,8 +73,10 @@ class Evidence {
   [[nodiscard]] const Turns& turns() const { return turns_; }
 
  private:
-  int exchange(MPI_Comm comm, bool& all_offer_the_same);
   void take_times();
+  void begin_sharing(MPI_Comm comm);
+  void look_at_sharing();
+  void conclude();
   [[nodiscard]] std::string why() const;
   void announce() const;
 
@@ -82,8 +87,16 @@ class Evidence {
   Turns turns_;
   bool decided_ = false;  ///< some comparison has ended in this run
   std::optional<Turns> offered_;
-  bool agreed_ = false;      ///< once
-  std::int64_t number_ = 0;  ///< of calls
+  bool agreed_ = false;  ///< once
+  bool in_rows_;         ///< calls overlap
+  /// The numbers that ranks agree on, while that is under way, and how long it holds this rank up.
+  std::vector<std::int64_t> shared_;
+  MPI_Request sharing_ = MPI_REQUEST_NULL;
+  bool is_sharing_ = false;
+  double sharing_s_ = 0;
+  Turns::Meanwhile meanwhile_;     ///< since it began
+  std::uint64_t conclude_at_ = 0;  ///< call since then
+  std::int64_t number_ = 0;        ///< of calls
   std::size_t way_ = 0;
   bool timed_ = false;
   double began_s_ = 0;
