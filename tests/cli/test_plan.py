@@ -17,6 +17,7 @@ import pytest
 from antiphon import core
 from antiphon.placement import Placement
 from antiphon.plan import Plan
+from antiphon.plan.making import least_bytes
 from antiphon.trace import Call, Communicator, RankTrace, Shape, Trace
 from antiphon.trace.writer import encode
 
@@ -107,6 +108,15 @@ def test_compression_is_taken_from_a_summary(trace: Path, tmp_path: Path) -> Non
         assert document["parts"] == parts
         # The recorded messages have 10 kB in the mean, so that it says nothing of those below 4 KiB.
         assert (document["compression"] or {"least_bytes": 4096})["least_bytes"] == 4096
+
+
+def test_sizes_that_did_not_pay_are_left_alone() -> None:
+    """GIVEN counts by powers of two THEN a plan compresses from the shortest size on that saved something."""
+    sizes = [{"least_bytes": 2048, "messages": 50, "encoded": 20, "saved_s": -0.01},
+             {"least_bytes": 8192, "messages": 50, "encoded": 50, "saved_s": 0.2}]  # fmt: skip
+    row = {"bytes": 10**6, "messages": 100, "sizes": sizes}
+    assert least_bytes([row]) == 8192
+    assert least_bytes([{**row, "sizes": []}]) == 4096
 
 
 def changed(made: Path, tmp_path: Path, change: Callable[[dict[str, Any]], object]) -> Path:

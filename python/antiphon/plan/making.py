@@ -248,8 +248,18 @@ def compression_of(summary: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 def least_bytes(paying: Sequence[Mapping[str, Any]]) -> int:
     """Returns how long messages must be: the recorded run says nothing of much shorter ones, as another input has."""
-    means = [int(row["bytes"] // max(1, row["messages"])) for row in paying]
-    return max(LEAST_ENCODED_BYTES, 1 << max(0, (min(means) // LEAST_PART).bit_length() - 1))
+    return max(LEAST_ENCODED_BYTES, min(least_of(row) for row in paying))
+
+
+def least_of(row: Mapping[str, Any]) -> int:
+    """Returns the shortest messages of a row that it pays to compress: by powers of two where the run counted them so,
+    else by their mean."""
+    saved_s = sum(max(0.0, one["saved_s"]) for one in row.get("sizes") or ())
+    paying = [int(one["least_bytes"]) for one in row.get("sizes") or () if one["saved_s"] > WORTH_ENCODING * saved_s]
+    if paying:
+        return min(paying)
+    mean = int(row["bytes"] // max(1, row["messages"]))
+    return int(1 << max(0, (mean // LEAST_PART).bit_length() - 1))
 
 
 def why_no_compression(summary: Mapping[str, Any] | None) -> str:
