@@ -14,7 +14,8 @@ struct SizeCounts {
   static constexpr std::size_t classes = 24;
   static constexpr int least_width = 10;  ///< bits of the sizes of the first class and all shorter ones
   static std::size_t class_of(std::uint64_t bytes) {
-    return static_cast<std::size_t>(std::clamp(static_cast<int>(std::bit_width(bytes)) - least_width, 0, static_cast<int>(classes) - 1));
+    return static_cast<std::size_t>(
+        std::clamp(static_cast<int>(std::bit_width(bytes)) - least_width, 0, static_cast<int>(classes) - 1));
   }
   static std::uint64_t least_bytes(std::size_t of_class) { return std::uint64_t{1} << (of_class + least_width - 1); }
 
@@ -38,8 +39,8 @@ struct MessageCounts {
   std::uint64_t wire_bytes = 0;  ///< as they travelled
   std::uint64_t encode_ns = 0;
   std::uint64_t decode_ns = 0;
-  double saved_s = 0;            ///< estimated: wire time saved minus the extra time in codecs
-  std::uint64_t kept_bytes = 0;  ///< kept now for predictions
+  double saved_s = 0;                                   ///< estimated: wire time saved minus the extra time in codecs
+  std::uint64_t kept_bytes = 0;                         ///< kept now for predictions
   std::array<SizeCounts, SizeCounts::classes> sizes{};  ///< of messages between two ranks
 
   MessageCounts& operator+=(const MessageCounts& other) {

@@ -133,24 +133,27 @@ void Evidence::begin_sharing(MPI_Comm comm) {
   // Whole numbers, and their maximum: the result is the same on all ranks to the last bit.
   const int count = static_cast<int>(shared_.size());
   is_sharing_ =
-      (in_rows_ ? PMPI_Iallreduce(MPI_IN_PLACE, shared_.data(), count, MPI_INT64_T, MPI_MAX, comm, &sharing_)
-                : PMPI_Allreduce(MPI_IN_PLACE, shared_.data(), count, MPI_INT64_T, MPI_MAX, comm)) == MPI_SUCCESS;
+      (rides_ ? PMPI_Iallreduce(MPI_IN_PLACE, shared_.data(), count, MPI_INT64_T, MPI_MAX, comm, &sharing_)
+              : PMPI_Allreduce(MPI_IN_PLACE, shared_.data(), count, MPI_INT64_T, MPI_MAX, comm)) == MPI_SUCCESS;
 }
 
-void Evidence::agree(MPI_Comm comm) {
+void Evidence::agree(MPI_Comm comm, bool comm_is_own) {
   const double began_s = now_s();
   if (!is_sharing_) {
     take_times();
+    rides_ = in_rows_ && comm_is_own;
     if (comm != MPI_COMM_NULL) begin_sharing(comm);
     if (!is_sharing_) return turns_.skip();
     sharing_s_ = now_s() - began_s;
     meanwhile_ = {};
     // A chain has as many calls under way as it has ranks.
     conclude_at_ = std::max(static_cast<std::uint64_t>(shape_.size), turns_.calls_to_agree());
-    if (in_rows_) return;
+    if (rides_) return;
   }
   if (!finish_sharing()) return turns_.skip();
-  sharing_s_ += in_rows_ ? now_s() - began_s : 0;
+  sharing_s_ += rides_ ? now_s() - began_s : 0;
+  // Where ranks wait for the last one although calls overlap, that time says nothing of what comes.
+  if (in_rows_ && !rides_) sharing_s_ = 0;
   conclude();
 }
 

@@ -54,8 +54,11 @@ class Evidence {
   /// is left of it (observe/time_left.hpp). Returns true if the ranks must agree() at their next chance to wait.
   bool started(const MPI_Request* request);
   /// Agrees with the other ranks. `comm` is null if they must not wait for each other now, alike on all ranks. Where
-  /// calls overlap, this begins to agree, and goes on at the call some calls later for which end() returns true again.
-  void agree(MPI_Comm comm);
+  /// calls overlap and it is Antiphon's own, which nobody else frees, this begins to agree, and goes on some calls
+  /// later, when end() returns true again.
+  void agree(MPI_Comm comm, bool comm_is_own);
+  /// Tells whether ranks have agreed once, and do so again without waiting if they have a communicator for that.
+  [[nodiscard]] bool wants_own_comm() const { return agreed_ && in_rows_; }
   /// Waits for what was begun, if anything; all ranks have begun it. Returns false if that failed.
   bool finish_sharing();
 
@@ -88,7 +91,8 @@ class Evidence {
   bool decided_ = false;  ///< some comparison has ended in this run
   std::optional<Turns> offered_;
   bool agreed_ = false;  ///< once
-  bool in_rows_;         ///< calls overlap
+  bool in_rows_;             ///< calls overlap
+  bool rides_ = false;       ///< ranks agree while calls go on
   /// The numbers that ranks agree on, while that is under way, and how long it holds this rank up.
   std::vector<std::int64_t> shared_;
   MPI_Request sharing_ = MPI_REQUEST_NULL;

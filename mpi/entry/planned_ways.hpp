@@ -24,14 +24,14 @@ class PlannedWays {
     Advice* advice = nullptr;
     std::int64_t saves_ns = 0;
   };
-  /// Returns the pattern that has this rank's counts, the last one that had them first; else, if `nearly` is enough, one
-  /// that nearly has. Without advice: there is none.
+  /// Returns the pattern that has this rank's counts, the last one that had them first; else, if `nearly` is enough,
+  /// one that nearly has. Without advice: there is none.
   Found find(const Problem& p, bool nearly);
 
  private:
   std::vector<Advice> advice_;
   std::vector<std::int64_t> saves_ns_;  ///< what each saves, as the plan expects
-  std::size_t last_ = 0;  ///< that fitted
+  std::size_t last_ = 0;                ///< that fitted
 };
 
 }  // namespace antiphon::mpi

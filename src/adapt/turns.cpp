@@ -96,7 +96,7 @@ void Turns::take_in(std::int64_t agreement_ns, const Meanwhile& meanwhile) {
   // Where ranks wait for the last one to come, the least time of all is what agreeing takes. In rows nobody should
   // wait, and the messages cost time that nobody sees.
   agreement_ns_ = lead_ > 0 ? std::max(numbers_[0], least_agreement_ns_) : std::max<std::int64_t>(0, -numbers_[0]);
-  ++agreements_;
+  agreements_ += meanwhile.calls > 0 ? 1 : 0;
   // To agree takes about a call where none overlap.
   overlap_ = static_cast<double>(std::max<std::int64_t>(1, numbers_[1]) - 1);
   std::replace(numbers_.begin() + heads, numbers_.end(), not_known, std::int64_t{0});
@@ -134,7 +134,7 @@ std::int64_t Turns::fingerprint() const {
   }
   add(static_cast<std::uint64_t>(in_use_));
   add(calls_);
-  for (const double value : {typical_ns_, taken_ns_, lost_ns_}) add_real(value);
+  for (const double value : {typical_ns_, taken_ns_, lost_ns_, overlap_, lead_loss_}) add_real(value);
   return static_cast<std::int64_t>(hash >> 1) | 1;
 }
 
