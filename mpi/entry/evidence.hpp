@@ -91,8 +91,8 @@ class Evidence {
   bool decided_ = false;  ///< some comparison has ended in this run
   std::optional<Turns> offered_;
   bool agreed_ = false;  ///< once
-  bool in_rows_;             ///< calls overlap
-  bool rides_ = false;       ///< ranks agree while calls go on
+  bool in_rows_;         ///< calls overlap
+  bool rides_ = false;   ///< ranks agree while calls go on
   /// The numbers that ranks agree on, while that is under way, and how long it holds this rank up.
   std::vector<std::int64_t> shared_;
   MPI_Request sharing_ = MPI_REQUEST_NULL;

@@ -111,12 +111,15 @@ def test_compression_is_taken_from_a_summary(trace: Path, tmp_path: Path) -> Non
 
 
 def test_sizes_that_did_not_pay_are_left_alone() -> None:
-    """GIVEN counts by powers of two THEN a plan compresses from the shortest size on that saved something."""
-    sizes = [{"least_bytes": 2048, "messages": 50, "encoded": 20, "saved_s": -0.01},
-             {"least_bytes": 8192, "messages": 50, "encoded": 50, "saved_s": 0.2}]  # fmt: skip
-    row = {"bytes": 10**6, "messages": 100, "sizes": sizes}
-    assert least_bytes([row]) == 8192
-    assert least_bytes([{**row, "sizes": []}]) == 4096
+    """GIVEN counts by powers of two THEN a plan leaves those alone that are shorter than what paid, and lets what paid
+    become half as long: no message that is encoded is shorter on the wire than the least one.
+    """
+    sizes = [{"least_bytes": 2048, "messages": 90, "encoded": 20, "saved_s": -0.01},
+             {"least_bytes": 8192, "messages": 10, "encoded": 10, "saved_s": 0.2}]  # fmt: skip
+    row = {"bytes": 3 * 10**5, "messages": 100, "sizes": sizes}
+    assert least_bytes([row]) == 4096
+    assert least_bytes([{**row, "sizes": []}]) == 1024
+    assert least_bytes([{**row, "sizes": [{**sizes[0], "least_bytes": 4096}, sizes[1]]}]) == 4096
 
 
 def changed(made: Path, tmp_path: Path, change: Callable[[dict[str, Any]], object]) -> Path:

@@ -252,14 +252,17 @@ def least_bytes(paying: Sequence[Mapping[str, Any]]) -> int:
 
 
 def least_of(row: Mapping[str, Any]) -> int:
-    """Returns the shortest messages of a row that it pays to compress: by powers of two where the run counted them so,
-    else by their mean."""
-    saved_s = sum(max(0.0, one["saved_s"]) for one in row.get("sizes") or ())
-    paying = [int(one["least_bytes"]) for one in row.get("sizes") or () if one["saved_s"] > WORTH_ENCODING * saved_s]
-    if paying:
-        return min(paying)
+    """Returns how long messages of a row must be: half as long as those that it paid to compress, in the mean, and
+    longer than all shorter ones for which it did not pay, where the run counted messages by powers of two."""
     mean = int(row["bytes"] // max(1, row["messages"]))
-    return int(1 << max(0, (mean // LEAST_PART).bit_length() - 1))
+    least = int(1 << max(0, (mean // LEAST_PART).bit_length() - 1))
+    sizes = row.get("sizes") or ()
+    paying = [int(one["least_bytes"]) for one in sizes if one["saved_s"] > 0]
+    if not paying:
+        return least
+    others = [2 * int(one["least_bytes"]) for one in sizes if int(one["least_bytes"]) < min(paying)]
+    # An encoded message is never shorter than the least one, so that this leaves room to become shorter.
+    return min(max([least, *others]), max(least, min(paying) // LEAST_PART))
 
 
 def why_no_compression(summary: Mapping[str, Any] | None) -> str:
