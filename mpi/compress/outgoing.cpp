@@ -167,6 +167,7 @@ class Encoding {
   /// Returns an empty Wire (data is null) if the message is to travel as it is.
   Wire run() {
     ++link_.counts.messages;
+    ++of_size().messages;
     link_.counts.bytes += static_cast<std::uint64_t>(bytes_);
     Wire wire = make();
     link_.counts.wire_bytes +=
@@ -217,6 +218,7 @@ class Encoding {
     judge(policy, shorter ? framed_length(frame.bytes) : bytes, spent_ns, planned, worth);
     if (shorter) {
       ++link_.counts.encoded;
+      ++of_size().encoded;
       const std::size_t length = put_around(out, frame.bytes);
       damage_for_test({out, length});
       return info_.contiguous ? Wire{out, static_cast<int>(length)} : with_gap(out, length);
@@ -235,6 +237,8 @@ class Encoding {
     return tagged(raw, static_cast<std::size_t>(bytes_), messages_.world_rank(m_.peer), head, parcel_);
   }
 
+  SizeCounts& of_size() { return link_.counts.sizes[SizeCounts::class_of(static_cast<std::uint64_t>(bytes_))]; }
+
   Policy& policy_of_channel() {
     constexpr std::size_t most = 4096;
     if (link_.policies.size() > most) link_.policies.clear();
@@ -250,8 +254,10 @@ class Encoding {
     const double decoding_s = saved_s > 0 ? 1e-9 * decoding_pace.ns_for(bytes_) : 0;
     const double gain_s = saved_s - 1e-9 * static_cast<double>(encoding_ns) - decoding_s;
     link_.counts.encode_ns += static_cast<std::uint64_t>(encoding_ns);
-    link_.counts.saved_s +=
-        gain_s * worth / framing_state.share_bytes_per_s;  // wire seconds for each second of processor time
+    // Wire seconds for each second of processor time.
+    const double gain_of_wire_s = gain_s * worth / framing_state.share_bytes_per_s;
+    link_.counts.saved_s += gain_of_wire_s;
+    of_size().saved_s += gain_of_wire_s;
     policy.learn(saved_s, usual_s + decoding_s);
     if (!policy.pays() && gain_s < 0) note_loss(-gain_s);
   }

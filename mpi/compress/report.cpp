@@ -23,6 +23,28 @@ using CountsByLink = std::map<std::pair<std::string, std::string>, MessageCounts
 
 double seconds(std::uint64_t ns) { return 1e-9 * static_cast<double>(ns); }
 
+Json sizes_of(const MessageCounts& t) {
+  auto sizes = Json::array();
+  for (std::size_t i = 0; i < t.sizes.size(); ++i) {
+    const SizeCounts& one = t.sizes[i];
+    if (one.messages == 0) continue;
+    sizes.push_back({{"least_bytes", SizeCounts::least_bytes(i)},
+                     {"messages", one.messages},
+                     {"encoded", one.encoded},
+                     {"saved_s", one.saved_s}});
+  }
+  return sizes;
+}
+
+/// Adds what sizes_of() says.
+void add_sizes(MessageCounts& t, const Json& sizes) {
+  for (const Json& one : sizes) {
+    t.sizes[SizeCounts::class_of(one.at("least_bytes").get<std::uint64_t>())] +=
+        SizeCounts{one.at("messages").get<std::uint64_t>(), one.at("encoded").get<std::uint64_t>(),
+                   one.at("saved_s").get<double>()};
+  }
+}
+
 Json row_of(const CountsByLink::value_type& entry) {
   const auto& [link, t] = entry;
   return {{"communicator", link.first},
@@ -35,6 +57,7 @@ Json row_of(const CountsByLink::value_type& entry) {
           {"decode_s", seconds(t.decode_ns)},
           {"saved_s", t.saved_s},
           {"kept_bytes", t.kept_bytes},
+          {"sizes", sizes_of(t)},
           {"rate", static_cast<double>(t.bytes) / std::max(1.0, static_cast<double>(t.wire_bytes))}};
 }
 
@@ -42,15 +65,16 @@ Json row_of(const CountsByLink::value_type& entry) {
 void add(CountsByLink& sums, const Json& row) {
   const auto whole = [&](const char* name) { return row.at(name).get<std::uint64_t>(); };
   const auto ns = [&](const char* name) { return static_cast<std::uint64_t>(1e9 * row.at(name).get<double>() + 0.5); };
-  sums[{row.at("communicator").as_string(), row.at("class").as_string()}] +=
-      MessageCounts{.messages = whole("messages"),
-                    .encoded = whole("encoded"),
-                    .bytes = whole("bytes"),
-                    .wire_bytes = whole("wire_bytes"),
-                    .encode_ns = ns("encode_s"),
-                    .decode_ns = ns("decode_s"),
-                    .saved_s = row.at("saved_s").get<double>(),
-                    .kept_bytes = whole("kept_bytes")};
+  MessageCounts counts{.messages = whole("messages"),
+                       .encoded = whole("encoded"),
+                       .bytes = whole("bytes"),
+                       .wire_bytes = whole("wire_bytes"),
+                       .encode_ns = ns("encode_s"),
+                       .decode_ns = ns("decode_s"),
+                       .saved_s = row.at("saved_s").get<double>(),
+                       .kept_bytes = whole("kept_bytes")};
+  add_sizes(counts, row.at("sizes"));
+  sums[{row.at("communicator").as_string(), row.at("class").as_string()}] += counts;
 }
 
 /// Data that is passed on is not counted again, though it is shorter too. What is saved counts where frames come in, on

@@ -38,7 +38,9 @@ class CodingTrial {
   std::uint64_t calls_ = 0;
   std::uint64_t next_ = 2;  ///< the call after which ranks agree again
   bool pays_ = true;
-  bool coded_ = false;   ///< whether the current call is encoded
+  bool coded_ = false;  ///< whether the current call is encoded
+  /// Whether the last call was: the first of a row makes plans and finds cold memory, so it says nothing of the others.
+  bool follows_ = false;
   Seen before_, since_;  ///< before that call; in the calls since ranks last agreed
 };
 

@@ -117,7 +117,9 @@ void CommState::carried_out() {
 void CommState::call_over(bool as_chosen) {
   Evidence* const evidence = decisions_.take_timed();
   if (evidence == nullptr || !evidence->end(as_chosen)) return;
-  evidence->agree(must_not_wait_in_library() ? MPI_COMM_NULL : existing_comm());
+  const bool own = own_.begun() || evidence->wants_own_comm();
+  if (must_not_wait_in_library()) return evidence->agree(MPI_COMM_NULL, own);
+  evidence->agree(own ? own_comm() : comm_, own);
 }
 
 void CommState::call_started(const MPI_Request* request) {
@@ -128,7 +130,7 @@ void CommState::call_started(const MPI_Request* request) {
 void CommState::agree_on_nonblocking() {
   if (!decisions_.has_due()) return;
   for (Evidence* const evidence : decisions_.take_due())
-    evidence->agree(must_not_wait_in_library() ? MPI_COMM_NULL : existing_comm());
+    evidence->agree(must_not_wait_in_library() ? MPI_COMM_NULL : existing_comm(), own_.begun());
 }
 
 Problem& CommState::blank_problem(Collective collective) {

@@ -99,11 +99,23 @@ Choice Decisions::choose(Question& question) const {
   return choice;
 }
 
+/// Returns how many blocks of the choice's size a message can have at most.
+int Decisions::blocks_of(Collective collective) const {
+  switch (collective) {
+    case Collective::bcast:
+    case Collective::reduce:
+    case Collective::allreduce:
+    case Collective::scan:
+    case Collective::exscan: return 1;
+    default: return shape_.size;
+  }
+}
+
 /// Encodes the choice's messages on trial, if that can pay.
 void Decisions::encode(Decision& decision) const {
   const std::int64_t bytes = decision.asked.bytes;
-  // Even all blocks together do not make a message that may be encoded, so no call needs a trial.
-  const bool too_short = bytes > 0 && bytes * shape_.size < framing_state.threshold_bytes;
+  // Even all that a call moves does not make a message that may be encoded, so no call needs a trial.
+  const bool too_short = bytes > 0 && bytes * blocks_of(decision.asked.collective) < framing_state.threshold_bytes;
   if (!decision.asked.encodable || too_short) return;
   // Trying takes agreements. Without them each rank judges its own frames, so all messages are frames.
   if (!decision.asked.agrees && !frames_are_cheap()) return;

@@ -6,7 +6,9 @@
 #include <cmath>
 #include <utility>
 
+#include "entry/waits.hpp"
 #include "job/clock.hpp"
+#include "job/progress.hpp"
 #include "job/warn.hpp"
 #include "job/world.hpp"
 #include "observe/text_table.hpp"
@@ -16,6 +18,11 @@ namespace antiphon::mpi {
 namespace {
 
 constexpr double ns_per_s = 1e9;
+
+/// Tells whether some ranks may be through with a call long before others, so that calls in a row overlap.
+bool overlaps(Collective collective) {
+  return has_root(collective) || collective == Collective::scan || collective == Collective::exscan;
+}
 
 /// Estimates what agreeing costs, and after how many calls it is worth that, from what all ranks know. Agreeing is
 /// itself a short collective, so the estimate is of the right size even where the latency is another.
@@ -43,14 +50,16 @@ Turns::Terms terms_for(const Evidence::Calls& calls, const CommShape& shape, Evi
           .first_round = static_cast<int>(std::min(most_calls, calls_needed)),
           .agreement_ns = static_cast<std::int64_t>(ns_per_s * agreement_s),
           .expected_ns = ns_per_s * expected.in_use_s,
-          .expected_other_ns = ns_per_s * expected.other_s};
+          .expected_other_ns = ns_per_s * expected.other_s,
+          .in_rows = !calls.nonblocking && overlaps(calls.collective)};
 }
 
 }  // namespace
 
 Evidence::Evidence(const Calls& calls, std::vector<Choice> ways, const Expected& expected, const CommShape& shape)
     : calls_(calls), shape_(shape), ways_(std::move(ways)),
-      turns_(terms_for(calls, shape, expected, static_cast<int>(ways_.size()))) {
+      turns_(terms_for(calls, shape, expected, static_cast<int>(ways_.size()))),
+      in_rows_(!calls.nonblocking && overlaps(calls.collective)) {
   for (const Choice& way : ways_) texts_.push_back(way.to_string());
   for (std::size_t i = 1; i < ways_.size(); ++i) ways_[i].reason = "takes turns with " + texts_[0] + ": see \"tried\"";
 }
@@ -68,6 +77,12 @@ const Choice& Evidence::begin() {
     way_ = static_cast<std::size_t>(turns_.in_use());
     return ways_[way_];
   }
+  if (is_sharing_) {
+    way_ = static_cast<std::size_t>(turns_.in_use());
+    look_at_sharing();
+    timed_ = ++meanwhile_.calls == conclude_at_;
+    return ways_[way_];
+  }
   way_ = static_cast<std::size_t>(turns_.next());
   timed_ = turns_.timed();
   if (timed_) began_s_ = now_s();
@@ -77,6 +92,7 @@ const Choice& Evidence::begin() {
 
 bool Evidence::end(bool as_chosen) {
   timed_ = false;
+  if (is_sharing_) return true;
   const double ns = ns_per_s * (now_s() - began_s_);
   return turns_.done(as_chosen ? std::max<std::int64_t>(1, static_cast<std::int64_t>(ns)) : Turns::no_time);
 }
@@ -107,27 +123,66 @@ std::string Evidence::name_of_all() const {
   return all;
 }
 
-/// Replaces the numbers by their maxima over all ranks; once also tells whether all ranks offer the same knowledge.
-int Evidence::exchange(MPI_Comm comm, bool& all_offer_the_same) {
+/// Begins to replace the numbers by their maxima over all ranks; once also finds out whether all ranks offer the same
+/// knowledge.
+void Evidence::begin_sharing(MPI_Comm comm) {
   const auto numbers = turns_.numbers();
-  std::vector<std::int64_t> all(numbers.begin(), numbers.end());
+  shared_.assign(numbers.begin(), numbers.end());
   const std::int64_t offer = offered_ ? offered_->fingerprint() : 0;
-  if (!agreed_) all.insert(all.end(), {offer, -offer});
+  if (!agreed_) shared_.insert(shared_.end(), {offer, -offer});
   // Whole numbers, and their maximum: the result is the same on all ranks to the last bit.
-  const int rc = PMPI_Allreduce(MPI_IN_PLACE, all.data(), static_cast<int>(all.size()), MPI_INT64_T, MPI_MAX, comm);
-  std::copy_n(all.begin(), numbers.size(), numbers.begin());
-  all_offer_the_same = !agreed_ && all.back() < 0 && all.end()[-2] == -all.back();
-  agreed_ = true;
-  return rc;
+  const int count = static_cast<int>(shared_.size());
+  is_sharing_ =
+      (rides_ ? PMPI_Iallreduce(MPI_IN_PLACE, shared_.data(), count, MPI_INT64_T, MPI_MAX, comm, &sharing_)
+              : PMPI_Allreduce(MPI_IN_PLACE, shared_.data(), count, MPI_INT64_T, MPI_MAX, comm)) == MPI_SUCCESS;
 }
 
-void Evidence::agree(MPI_Comm comm) {
+void Evidence::agree(MPI_Comm comm, bool comm_is_own) {
   const double began_s = now_s();
-  take_times();
-  bool all_offer_the_same = false;
-  if (comm == MPI_COMM_NULL || exchange(comm, all_offer_the_same) != MPI_SUCCESS) return turns_.skip();
+  if (!is_sharing_) {
+    take_times();
+    rides_ = in_rows_ && comm_is_own;
+    if (comm != MPI_COMM_NULL) begin_sharing(comm);
+    if (!is_sharing_) return turns_.skip();
+    sharing_s_ = now_s() - began_s;
+    meanwhile_ = {};
+    // A chain has as many calls under way as it has ranks.
+    conclude_at_ = std::max(static_cast<std::uint64_t>(shape_.size), turns_.calls_to_agree());
+    if (rides_) return;
+  }
+  if (!finish_sharing()) return turns_.skip();
+  sharing_s_ += rides_ ? now_s() - began_s : 0;
+  // Where ranks wait for the last one although calls overlap, that time says nothing of what comes.
+  if (in_rows_ && !rides_) sharing_s_ = 0;
+  conclude();
+}
+
+/// Tells how many calls this rank is ahead of the last one.
+void Evidence::look_at_sharing() {
+  if (sharing_ == MPI_REQUEST_NULL) return;
+  meanwhile_.until_agreed = meanwhile_.calls;
+  int done = 0;
+  if (PMPI_Test(&sharing_, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) sharing_ = MPI_REQUEST_NULL;
+}
+
+bool Evidence::finish_sharing() {
+  // Operations advance meanwhile, because other ranks may wait for them.
+  int rc = MPI_SUCCESS;
+  if (sharing_ != MPI_REQUEST_NULL)
+    rc = operations_under_way() ? wait_for(sharing_) : PMPI_Wait(&sharing_, MPI_STATUS_IGNORE);
+  sharing_ = MPI_REQUEST_NULL;
+  is_sharing_ = false;
+  return rc == MPI_SUCCESS;
+}
+
+/// Draws the conclusions from what the ranks have agreed on.
+void Evidence::conclude() {
+  const auto numbers = turns_.numbers();
+  std::copy_n(shared_.begin(), numbers.size(), numbers.begin());
+  const bool all_offer_the_same = !agreed_ && shared_.back() < 0 && shared_.end()[-2] == -shared_.back();
+  agreed_ = true;
   const int before = turns_.in_use();
-  turns_.take_in(static_cast<std::int64_t>(ns_per_s * (now_s() - began_s)));
+  turns_.take_in(static_cast<std::int64_t>(ns_per_s * sharing_s_), meanwhile_);
   if (all_offer_the_same) {
     offered_->resume(turns_);
     turns_ = *offered_;

@@ -37,7 +37,7 @@ class Evidence {
   };
   /// `ways` are different; the first is the choice of the rules. The shape must outlive this.
   Evidence(const Calls& calls, std::vector<Choice> ways, const Expected& expected, const CommShape& shape);
-  ~Evidence() = default;
+  ~Evidence() { finish_sharing(); }
   Evidence(const Evidence&) = delete;
   Evidence& operator=(const Evidence&) = delete;
 
@@ -53,8 +53,14 @@ class Evidence {
   /// Ends the start of a timed nonblocking call with this request; null: it did not go the chosen way. Its time is what
   /// is left of it (observe/time_left.hpp). Returns true if the ranks must agree() at their next chance to wait.
   bool started(const MPI_Request* request);
-  /// Agrees with the other ranks. `comm` is null if they must not wait for each other now, alike on all ranks.
-  void agree(MPI_Comm comm);
+  /// Agrees with the other ranks. `comm` is null if they must not wait for each other now, alike on all ranks. Where
+  /// calls overlap and it is Antiphon's own, which nobody else frees, this begins to agree, and goes on some calls
+  /// later, when end() returns true again.
+  void agree(MPI_Comm comm, bool comm_is_own);
+  /// Tells whether ranks have agreed once, and do so again without waiting if they have a communicator for that.
+  [[nodiscard]] bool wants_own_comm() const { return agreed_ && in_rows_; }
+  /// Waits for what was begun, if anything; all ranks have begun it. Returns false if that failed.
+  bool finish_sharing();
 
   /// Returns what the summary says; null if nothing was tried.
   [[nodiscard]] Json row() const;
@@ -70,8 +76,10 @@ class Evidence {
   [[nodiscard]] const Turns& turns() const { return turns_; }
 
  private:
-  int exchange(MPI_Comm comm, bool& all_offer_the_same);
   void take_times();
+  void begin_sharing(MPI_Comm comm);
+  void look_at_sharing();
+  void conclude();
   [[nodiscard]] std::string why() const;
   void announce() const;
 
@@ -82,8 +90,17 @@ class Evidence {
   Turns turns_;
   bool decided_ = false;  ///< some comparison has ended in this run
   std::optional<Turns> offered_;
-  bool agreed_ = false;      ///< once
-  std::int64_t number_ = 0;  ///< of calls
+  bool agreed_ = false;  ///< once
+  bool in_rows_;         ///< calls overlap
+  bool rides_ = false;   ///< ranks agree while calls go on
+  /// The numbers that ranks agree on, while that is under way, and how long it holds this rank up.
+  std::vector<std::int64_t> shared_;
+  MPI_Request sharing_ = MPI_REQUEST_NULL;
+  bool is_sharing_ = false;
+  double sharing_s_ = 0;
+  Turns::Meanwhile meanwhile_;     ///< since it began
+  std::uint64_t conclude_at_ = 0;  ///< call since then
+  std::int64_t number_ = 0;        ///< of calls
   std::size_t way_ = 0;
   bool timed_ = false;
   double began_s_ = 0;

@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t most_kept = 256;
 
 std::mutex mutex;
-std::vector<const Evidence*> present;
+std::vector<Evidence*> present;
 std::vector<Json> gone_rows, gone_rules;
 std::map<std::string, Turns> gone_turns;  ///< by Evidence::name_of_all()
 
@@ -80,6 +80,15 @@ void remove(const Evidence& evidence) {
   if (evidence.turns().taken_ns() <= 0) return;  // it knows less than what it was offered
   if (gone_turns.size() >= most_kept) gone_turns.clear();
   gone_turns.insert_or_assign(evidence.name_of_all(), evidence.turns());
+}
+
+void finish_sharing() {
+  std::vector<Evidence*> all;
+  {
+    const std::lock_guard lock(mutex);
+    all = present;
+  }
+  for (Evidence* const evidence : all) evidence->finish_sharing();
 }
 
 Json rows() {

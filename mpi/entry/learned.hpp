@@ -19,6 +19,9 @@ namespace learned {
 void add(Evidence& evidence);
 void remove(const Evidence& evidence);
 
+/// Ends what ranks have begun to agree on; called before MPI_Finalize.
+void finish_sharing();
+
 /// Returns the rows of the summary on rank 0. Collective over MPI_COMM_WORLD.
 Json rows();
 void print(std::FILE* out, const Json& rows);

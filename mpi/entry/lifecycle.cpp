@@ -100,6 +100,7 @@ void before_finalize() {
   }
   if (world.settings.keeps_learned()) save_learned(learned::rules());
   trace::finish();
+  learned::finish_sharing();
   finish_gatherings();
   operations::forget_all();
   persistent::release_all();

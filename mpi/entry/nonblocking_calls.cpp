@@ -117,7 +117,9 @@ class NonblockingCall final : public Operation {
   /// Returns the way through a pattern of the plan that fits; else ranks go through no phases, as others may compute.
   Way planned_way() {
     if (!planned_) planned_.emplace(calls_.provider_.rank, calls_.provider_.size);
-    Advice* const advice = planned_->advice(problem_);
+    if (planned_->empty()) return {};
+    const auto [advice, saves_ns] = planned_->find(problem_, true);
+    world.plan_use.count_pattern(advice != nullptr && advice->fits(problem_), saves_ns);
     return advice == nullptr ? Way{} : advice->way_for(problem_);
   }
 

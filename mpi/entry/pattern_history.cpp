@@ -24,12 +24,11 @@ std::vector<PatternHistory*> unfinished;
 }  // namespace
 
 PatternHistory::PatternHistory(int rank, int size, CompiledPatterns& patterns, std::function<MPI_Comm()> own_comm)
-    : size_(size), patterns_(patterns), own_comm_(std::move(own_comm)), known_(rank, size, patterns.fabric()) {
-  for (const CompiledPatterns::Planned& one : patterns.planned()) {
-    planned_.emplace_back(*one.compiled, rank);
-    // Many ranks need not gather a pattern that all of them have from the plan.
-    if (gathers() && known_.is_large()) known_.expect(one.pattern);
-  }
+    : size_(size), patterns_(patterns), own_comm_(std::move(own_comm)), known_(rank, size, patterns.fabric()),
+      planned_(rank, size) {
+  if (!gathers() || !known_.is_large()) return;
+  // Many ranks need not gather a pattern that all of them have from the plan.
+  for (const CompiledPatterns::Planned& one : patterns.planned()) known_.expect(one.pattern);
 }
 
 void PatternHistory::before_call(const Problem& p, bool may_leave) {
@@ -71,8 +70,9 @@ bool PatternHistory::left() {
 PatternHistory::Guide PatternHistory::guide(const Problem& p) {
   const Guide expected = expected_guide();
   if (expected.advice != nullptr && expected.advice->fits(p)) return expected;
-  const Guide planned = planned_guide(p);
-  return planned.advice != nullptr ? planned : expected;
+  // Where nothing is gathered, nearly is enough.
+  const PlannedWays::Found planned = planned_.find(p, !gathers());
+  return planned.advice != nullptr ? Guide{planned.advice, true, planned.saves_ns} : expected;
 }
 
 Way PatternHistory::way(const Problem& p, bool in_step) {
@@ -89,22 +89,6 @@ Way PatternHistory::way(const Problem& p, bool in_step) {
   else if (!planned_.empty()) used_ = &not_as_planned;
   // Where the pattern is even, a rank that is late holds the others up less than ranks that leave the phases.
   return {{}, in_step && (may_step || other_counts), known_.even_call_s() / 2};
-}
-
-/// Returns the plan's pattern that this rank's counts are; the last one that they were is asked first. Where nothing is
-/// gathered, nearly is enough.
-PatternHistory::Guide PatternHistory::planned_guide(const Problem& p) {
-  const auto of = [&](std::size_t at) {
-    return Guide{&planned_[at], true, patterns_.planned()[at].compiled->saves_ns};
-  };
-  for (std::size_t i = 0; i < planned_.size(); ++i) {
-    const std::size_t at = (last_planned_ + i) % planned_.size();
-    if (planned_[at].fits(p)) return of(last_planned_ = at);
-  }
-  for (std::size_t at = 0; !gathers() && at < planned_.size(); ++at) {
-    if (planned_[at].nearly_fits(p)) return of(at);
-  }
-  return {};
 }
 
 /// Returns what this rank keeps of a pattern that is known.

@@ -21,6 +21,7 @@
 #include "antiphon/problem.hpp"
 #include "antiphon/step_retry.hpp"
 #include "entry/compiled_patterns.hpp"
+#include "entry/planned_ways.hpp"
 
 namespace antiphon::mpi {
 
@@ -66,7 +67,6 @@ class PatternHistory {
     bool planned = false;
     std::int64_t saves_ns = 0;
   };
-  Guide planned_guide(const Problem& p);
   Guide expected_guide();
   Guide guide(const Problem& p);
   bool left();
@@ -89,8 +89,7 @@ class PatternHistory {
   };
   Gathered& expected(const KnownPatterns::Scheduled& pattern);
   std::array<Gathered, KnownPatterns::most> gathered_;
-  std::vector<Advice> planned_;  ///< of the plan's patterns, in their order
-  std::size_t last_planned_ = 0;
+  PlannedWays planned_;
   std::vector<std::int64_t> sent_, received_;  ///< counts of the last call without a known pattern
   StepRetry step_retry_;
   const std::string* used_ = nullptr;

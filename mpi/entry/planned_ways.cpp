@@ -13,22 +13,16 @@ PlannedWays::PlannedWays(int rank, int size) {
   }
 }
 
-Advice* PlannedWays::advice(const Problem& p) {
-  if (empty()) return nullptr;
-  Advice* const found = find(p);
-  world.plan_use.count_pattern(found != nullptr && found->fits(p), saves_ns_[last_]);
-  return found;
-}
-
-Advice* PlannedWays::find(const Problem& p) {
+PlannedWays::Found PlannedWays::find(const Problem& p, bool nearly) {
+  const auto found = [&](std::size_t at) { return Found{&advice_[at], saves_ns_[at]}; };
   for (std::size_t i = 0; i < advice_.size(); ++i) {
     const std::size_t at = (last_ + i) % advice_.size();
-    if (advice_[at].fits(p)) return &advice_[last_ = at];
+    if (advice_[at].fits(p)) return found(last_ = at);
   }
-  for (Advice& advice : advice_) {
-    if (advice.nearly_fits(p)) return &advice;
+  for (std::size_t at = 0; nearly && at < advice_.size(); ++at) {
+    if (advice_[at].nearly_fits(p)) return found(at);
   }
-  return nullptr;
+  return {};
 }
 
 }  // namespace antiphon::mpi

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank's ways through the patterns of the run's plan. Each rank looks for the pattern that its own counts are nearest
-// to; the result of an exchange is right whatever the others do: docs/concepts/credit.md.
+// A rank's ways through the patterns of the run's plan, by its own counts. The result of an exchange is right whatever
+// the others do: docs/concepts/credit.md.
 #pragma once
 
 #include <cstddef>
@@ -19,16 +19,19 @@ class PlannedWays {
 
   /// Tells whether the plan has no pattern for so many ranks; the same on every rank.
   [[nodiscard]] bool empty() const { return advice_.empty(); }
-  /// Returns the advice of the pattern that this rank's counts nearly fit, the last one that fitted first; null if
-  /// there is none. Counts the call for the plan's report.
-  Advice* advice(const Problem& p);
+  /// What a rank goes by, and what the plan expects that it saves.
+  struct Found {
+    Advice* advice = nullptr;
+    std::int64_t saves_ns = 0;
+  };
+  /// Returns the pattern that has this rank's counts, the last one that had them first; else, if `nearly` is enough,
+  /// one that nearly has. Without advice: there is none.
+  Found find(const Problem& p, bool nearly);
 
  private:
-  Advice* find(const Problem& p);
-
   std::vector<Advice> advice_;
   std::vector<std::int64_t> saves_ns_;  ///< what each saves, as the plan expects
-  std::size_t last_ = 0;
+  std::size_t last_ = 0;                ///< that fitted
 };
 
 }  // namespace antiphon::mpi

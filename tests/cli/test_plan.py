@@ -17,6 +17,7 @@ import pytest
 from antiphon import core
 from antiphon.placement import Placement
 from antiphon.plan import Plan
+from antiphon.plan.making import least_bytes
 from antiphon.trace import Call, Communicator, RankTrace, Shape, Trace
 from antiphon.trace.writer import encode
 
@@ -107,6 +108,18 @@ def test_compression_is_taken_from_a_summary(trace: Path, tmp_path: Path) -> Non
         assert document["parts"] == parts
         # The recorded messages have 10 kB in the mean, so that it says nothing of those below 4 KiB.
         assert (document["compression"] or {"least_bytes": 4096})["least_bytes"] == 4096
+
+
+def test_sizes_that_did_not_pay_are_left_alone() -> None:
+    """GIVEN counts by powers of two THEN a plan leaves those alone that are shorter than what paid, and lets what paid
+    become half as long: no message that is encoded is shorter on the wire than the least one.
+    """
+    sizes = [{"least_bytes": 2048, "messages": 90, "encoded": 20, "saved_s": -0.01},
+             {"least_bytes": 8192, "messages": 10, "encoded": 10, "saved_s": 0.2}]  # fmt: skip
+    row = {"bytes": 3 * 10**5, "messages": 100, "sizes": sizes}
+    assert least_bytes([row]) == 4096
+    assert least_bytes([{**row, "sizes": []}]) == 1024
+    assert least_bytes([{**row, "sizes": [{**sizes[0], "least_bytes": 4096}, sizes[1]]}]) == 4096
 
 
 def changed(made: Path, tmp_path: Path, change: Callable[[dict[str, Any]], object]) -> Path:

@@ -248,8 +248,21 @@ def compression_of(summary: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 def least_bytes(paying: Sequence[Mapping[str, Any]]) -> int:
     """Returns how long messages must be: the recorded run says nothing of much shorter ones, as another input has."""
-    means = [int(row["bytes"] // max(1, row["messages"])) for row in paying]
-    return max(LEAST_ENCODED_BYTES, 1 << max(0, (min(means) // LEAST_PART).bit_length() - 1))
+    return max(LEAST_ENCODED_BYTES, min(least_of(row) for row in paying))
+
+
+def least_of(row: Mapping[str, Any]) -> int:
+    """Returns how long messages of a row must be: half as long as those that it paid to compress, in the mean, and
+    longer than all shorter ones for which it did not pay, where the run counted messages by powers of two."""
+    mean = int(row["bytes"] // max(1, row["messages"]))
+    least = int(1 << max(0, (mean // LEAST_PART).bit_length() - 1))
+    sizes = row.get("sizes") or ()
+    paying = [int(one["least_bytes"]) for one in sizes if one["saved_s"] > 0]
+    if not paying:
+        return least
+    others = [2 * int(one["least_bytes"]) for one in sizes if int(one["least_bytes"]) < min(paying)]
+    # An encoded message is never shorter than the least one, so that this leaves room to become shorter.
+    return min(max([least, *others]), max(least, min(paying) // LEAST_PART))
 
 
 def why_no_compression(summary: Mapping[str, Any] | None) -> str:
