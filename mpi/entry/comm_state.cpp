@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "entry/comm_state.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <chrono>
 #include <mutex>
@@ -9,6 +11,7 @@
 
 #include "antiphon/credit.hpp"
 #include "compress/collectives.hpp"
+#include "entry/operations.hpp"
 #include "entry/share_counts.hpp"
 #include "job/progress.hpp"
 #include "run/group_multicasts.hpp"
@@ -202,11 +205,30 @@ bool yields_with(const NodeMemory* memory) { return memory == nullptr ? world.yi
 
 }  // namespace
 
-void CommState::use_node_memory(Executor& executor) {
+/// Goes on with setting up what the node's ranks share, and tells whether that is over. Own_ is ready, and the caller
+/// holds the operations' Lock.
+bool CommState::node_memory_ready() {
+  if (node_memory_) return true;
   const std::string& way = world.settings.shared_memory;
   const std::size_t fetched_bytes = way == "on" ? NodeMemory::usual_fetched_bytes : NodeMemory::never_fetched_bytes;
-  if (!node_memory_)
-    node_memory_ = way == "off" ? nullptr : NodeMemory::set_up(own_comm(), shape_.node_of_rank, fetched_bytes);
+  if (!setting_up_ && way != "off")
+    setting_up_ = std::make_unique<NodeMemorySetUp>(own_comm(), rank(), shape_.node_of_rank, fetched_bytes);
+  if (setting_up_ && !setting_up_->advance()) return false;
+  node_memory_ = setting_up_ ? setting_up_->take() : nullptr;
+  setting_up_.reset();
+  return true;
+}
+
+void CommState::use_node_memory(Executor& executor) {
+  own_comm();
+  while (true) {
+    {
+      const operations::Lock lock;
+      if (node_memory_ready()) break;
+    }
+    if (operations_under_way()) make_progress();
+    sched_yield();
+  }
   executor.use_node_memory(node_memory_->get(), yields_with(node_memory_->get()));
 }
 
@@ -214,7 +236,6 @@ bool CommState::has_calls_under_way() const { return nonblocking_ && nonblocking
 
 NonblockingCalls& CommState::nonblocking() {
   if (nonblocking_) return *nonblocking_;
-  // Other ranks may compute for long, so an exchange never keeps in step with them.
   const auto exchange = [this](const Choice& choice) {
     const bool in_step = decisions_.rotates(choice);
     return is_exchange(choice, in_step) ? make_exchange(choice, in_step, Exchange::default_first_tag, true) : nullptr;
@@ -224,7 +245,8 @@ NonblockingCalls& CommState::nonblocking() {
       .size = size(),
       .own = own_,
       .schedule = [this](const Problem& problem, const Choice& choice) { return prepare(problem, choice, true); },
-      .node_memory = [this] { return node_memory_ ? node_memory_->get() : nullptr; },
+      .node_memory_ready = [this] { return node_memory_ready(); },
+      .node_memory = [this] { return node_memory_->get(); },
       .exchange = exchange,
       .comm_for_errors = [this] { return abandoned_ ? MPI_COMM_WORLD : comm_; },
   });

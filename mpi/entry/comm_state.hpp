@@ -31,6 +31,7 @@
 #include "run/exchange.hpp"
 #include "run/executor.hpp"
 #include "run/node_memory.hpp"
+#include "run/node_memory_set_up.hpp"
 
 namespace antiphon::mpi {
 
@@ -158,6 +159,7 @@ class CommState {
  private:
   void take_from_first(std::span<char> text);
   void use_groups(PreparedSchedule& prepared);
+  bool node_memory_ready();
   std::unique_ptr<Exchange> make_exchange(CreditLimits limits, int first_tag, std::int64_t encode_bytes,
                                           bool judges_alone);
   /// Returns a communicator for the library's collectives, which exists already: all ranks are at the same call of the
@@ -171,6 +173,7 @@ class CommState {
   Decisions decisions_;
   Problem problem_;
   Staging staging_;
+  std::unique_ptr<NodeMemorySetUp> setting_up_;             ///< under the operations' Lock, as what follows
   std::optional<std::unique_ptr<NodeMemory>> node_memory_;  ///< empty: not tried yet; the same on all ranks of the node
   std::vector<std::unique_ptr<PreparedSchedule>> prepared_;
   std::unique_ptr<Exchange> exchange_;
