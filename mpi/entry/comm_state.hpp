@@ -123,10 +123,12 @@ class CommState {
     return history_ && decisions_.override_of(Collective::alltoallv).mode == Override::Mode::automatic;
   }
 
-  /// Tells whether it is known if some rank has a neighbour twice; the same on every rank.
+  /// Tells whether it is known if some rank has a neighbour twice, and how many it has; the same on every rank.
   bool knows_neighbours();
   /// Makes that known. Collective.
   void agree_on_neighbours();
+  /// Tells, once that is known, whether calls are the library's because few ranks send to each at once.
+  [[nodiscard]] bool leaves_few_neighbours() const;
   /// Returns a neighbour collective as an alltoallw of all ranks, and any other call as it is. Returns null, on every
   /// rank alike, if some rank has a neighbour twice. Collective unless that is known.
   const Call* as_exchange(const Call& call);
@@ -181,7 +183,7 @@ class CommState {
   std::unique_ptr<PatternHistory> history_;
   std::unique_ptr<MulticastGroups> groups_;
   std::unique_ptr<Neighbours> neighbours_;
-  std::optional<bool> distinct_neighbours_;  ///< on all ranks; empty: not known yet
+  std::optional<NeighbourFacts> neighbour_facts_;  ///< empty: not known yet
   Parameters exchange_parameters_;
   std::uint64_t clock_ = 0;
   OperationTags tags_;
