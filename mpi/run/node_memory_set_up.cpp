@@ -83,8 +83,7 @@ void NodeMemorySetUp::sum_up() {
 std::unique_ptr<NodeMemory> NodeMemorySetUp::take() {
   segment_.close_file();
   if (members_.size() < 2 || common_.shares == 0 || failed_) return nullptr;
-  shm::Messenger::Terms terms{
-      self_, common_.reads != 0 ? least_fetched_bytes_ : NodeMemory::never_fetched_bytes, {}};
+  shm::Messenger::Terms terms{self_, common_.reads != 0 ? least_fetched_bytes_ : NodeMemory::never_fetched_bytes, {}};
   for (const Hello& hello : hellos_) terms.processes.push_back(static_cast<pid_t>(hello.process));
   return std::unique_ptr<NodeMemory>(
       new NodeMemory(std::move(segment_), layout_, std::move(terms), std::move(index_of_rank_)));
