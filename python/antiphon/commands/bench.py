@@ -83,8 +83,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--against", choices=("library", "nothing"), default="library", help="measure the library's collective too "
         "(default), or not")  # fmt: skip
     add("--algorithms", action="append", metavar="A,…", help="algorithms to force besides Antiphon's own choice: all, "
-        "or NAME[:PARAMETER=VALUE,…],…; `on` is Antiphon's choice where it would stay out; with --nonblocking, `blocking` "
-        "is the blocking call")  # fmt: skip
+        "or NAME[:PARAMETER=VALUE,…],…; `on` is Antiphon's choice where it would stay out; with --nonblocking, "
+        "`blocking` is the blocking call")  # fmt: skip
     add("--budget", type=float, default=5.0, metavar="SECONDS", help="for one collective at one size in one mode "
         "(default: 5)")  # fmt: skip
     add("--root", type=int, default=0, metavar="RANK", help="root of those that have one (default: 0)")
