@@ -8,7 +8,7 @@ JOBS ?= $(shell nproc)
 # Ranks wait for one another for much of a test's time.
 TEST_JOBS ?= $(shell expr $(JOBS) + 1)
 
-.PHONY: help setup demo algorithm object clang test test-cpp test-python sanitize sanitize-asan sanitize-tsan sanitize-mpi conformance fuzz fuzz-python verify-models bench docs docs-site packages lint format tidy clean
+.PHONY: help setup demo algorithm object clang test test-cpp test-python sanitize sanitize-asan sanitize-tsan sanitize-mpi sanitize-mpi-threads conformance fuzz fuzz-python verify-models bench docs docs-site packages lint format tidy clean
 
 help: ## Show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -83,6 +83,12 @@ sanitize-mpi: setup ## The preload object under address and undefined-behaviour 
 	  .venv/mpi/mpich/bin/mpiexec -n 3 -genv ANTIPHON_COMPRESS force -genv LD_PRELOAD \
 	  "$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libubsan.so) $(CURDIR)/build/asan-mpi/mpi/libantiphon-mpich.so" \
 	  build/asan-mpi/messages $${program#* } || exit 1; done
+
+sanitize-mpi-threads: setup ## The preload object under the thread sanitizer, on MPICH: collectives and messages of several threads
+	@cmake -S . -B build/tsan-mpi -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=-O1 -DANTIPHON_BUILD_TESTS=OFF \
+	  -DANTIPHON_SANITIZE=thread -DANTIPHON_MPI_WHEELS=$(CURDIR)/.venv/mpi >/dev/null
+	@cmake --build build/tsan-mpi -j $(JOBS) --target antiphon-mpich
+	@sh tests/tsan/run.sh
 
 conformance: setup ## Test suites of mpi4py and MPICH, with Antiphon and without
 	@.venv/bin/python tests/conformance/run.py $(ARGS)

@@ -84,7 +84,7 @@ double Stopwatch::estimate(const TimedFunction& call) { return slowest({timed_ru
 double Stopwatch::estimate(Workload& work, const Way& way) {
   std::optional<LibraryForcing> forcing;
   if (!way.library_algorithm.empty()) forcing.emplace(work.collective(), way.library_algorithm);
-  return estimate([&] { work.call(way.comm); });
+  return estimate([&] { work.call(way.comm, way.blocking); });
 }
 
 /// Does what a program does between two bursts. It computes (idle connections make TCP forget its measurements) or
@@ -104,7 +104,7 @@ std::vector<double> Stopwatch::turn(Mode mode, Workload& work, const Way& way, i
   std::optional<LibraryForcing> forcing;
   if (!way.library_algorithm.empty()) forcing.emplace(work.collective(), way.library_algorithm);
   if (computes(mode)) return turn(mode, [&] { overlapped_call(mode, work, way.comm); }, calls, lead_in);
-  return turn(mode, [&] { work.call(way.comm); }, calls, lead_in);
+  return turn(mode, [&] { work.call(way.comm, way.blocking); }, calls, lead_in);
 }
 
 void Stopwatch::compute(MPI_Request* tested) const {

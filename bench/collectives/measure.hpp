@@ -35,10 +35,12 @@ struct Computation {
 std::optional<Mode> mode_from_name(std::string_view name);
 std::string_view name(Mode mode);
 
-/// The communicator of a contender's calls, and the library's own algorithm that must be forced around them (or empty).
+/// The communicator of a contender's calls, the library's own algorithm that must be forced around them (or empty), and
+/// whether they are blocking ones where others are not.
 struct Way {
   MPI_Comm comm = MPI_COMM_NULL;
   std::string library_algorithm;
+  bool blocking = false;
 };
 
 /// What is timed.

@@ -18,6 +18,7 @@ const char* const usage =
     "                             calls MPI_Test every 100 us of the computation\n"
     "  --busy                     computations use the processor; default: they sleep\n"
     "  --contender COLLECTIVE:CHOICE   may be repeated; COLLECTIVE may be '*'; CHOICE: library, auto, on,\n"
+    "                             blocking (with --nonblocking: the blocking call, by Antiphon's choice),\n"
     "                             ALGORITHM[:PARAMETER=VALUE,…], or one of the library's own as "
     "library:ALGORITHM[:…];\n"
     "                             default: *:library\n"
@@ -112,11 +113,14 @@ bool* flag_of(Options& options, const std::string& key) {
   return key == "--busy" ? &options.busy : nullptr;
 }
 
-/// Throws if a mode needs nonblocking calls, and they are not.
+/// Throws if a mode or a contender is for nonblocking calls, and there are none.
 void check_modes(const Options& options) {
   for (const Cell& cell : options.all_cells()) {
     if (!options.nonblocking && std::any_of(cell.modes.begin(), cell.modes.end(), computes))
       throw UsageError("modes overlap and tested need --nonblocking");
+    if (!options.nonblocking && std::any_of(cell.contenders.begin(), cell.contenders.end(),
+                                            [](const Contender& contender) { return contender.blocking(); }))
+      throw UsageError("contender blocking needs --nonblocking");
   }
 }
 

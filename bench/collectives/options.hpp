@@ -22,6 +22,8 @@ struct Contender {
 
   /// "library", "library:ALGORITHM", "antiphon" for its own choice, or "antiphon:CHOICE" for a forced one.
   [[nodiscard]] std::string label() const;
+  /// Tells whether this is the blocking call, by Antiphon's own choice, beside nonblocking ones.
+  [[nodiscard]] bool blocking() const { return choice == "blocking"; }
   /// The library's own algorithm that is forced; empty: none.
   [[nodiscard]] std::string library_algorithm() const;
 };

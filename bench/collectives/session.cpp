@@ -110,8 +110,8 @@ bool Session::enter(const Contender& contender, std::size_t slot, Workload& work
   entrant.label = contender.label();
   const bool of_library = !contender.library_algorithm().empty();
   entrant.way = stage_->way_of(contender, slot);
-  const int forced =
-      antiphon_force(entrant.way.comm, contender.collective.c_str(), of_library ? "library" : contender.choice.c_str());
+  const std::string choice = of_library ? "library" : contender.blocking() ? "auto" : contender.choice;
+  const int forced = antiphon_force(entrant.way.comm, contender.collective.c_str(), choice.c_str());
   if (forced == ANTIPHON_BAD_NAME) {
     throw UsageError(contender.collective + " has no algorithm " + contender.choice +
                      ", or a parameter is out of its bounds");
@@ -125,7 +125,7 @@ bool Session::enter(const Contender& contender, std::size_t slot, Workload& work
     antiphon_chosen(entrant.way.comm, contender.collective.c_str(), chosen, sizeof chosen);
   // A call that moves nothing may be passed on before Antiphon chooses.
   entrant.chosen = of_library ? contender.choice : std::string_view(chosen) == "none" ? "library" : chosen;
-  const bool unable = contender.choice != "library" && contender.choice != "auto" && entrant.chosen == "library";
+  const bool unable = choice != "library" && choice != "auto" && entrant.chosen == "library";
   if (wrong != 0) all_right_ = false;
   if (wrong != 0 || unable) {
     say_why_not(cell, entrant, wrong);
@@ -231,8 +231,8 @@ bool Session::another_round(int rounds, double start_s, const Entrants& entrants
 }
 
 /// Prepares the next mode. Contenders that were far behind stay out, except the library: whether to replace it is the
-/// question in every mode.
-void Session::readmit(Entrants& entrants) const {
+/// question in every mode. Nothing overlaps with blocking calls.
+void Session::readmit(Mode mode, Entrants& entrants) const {
   double best_s = 0;
   for (const Entrant& e : entrants) {
     if (!e.samples.empty()) best_s = best_s == 0 ? median_of(e.samples) : std::min(best_s, median_of(e.samples));
@@ -241,6 +241,7 @@ void Session::readmit(Entrants& entrants) const {
     const double worth = best_s > long_call_s ? worth_another_mode_when_long : worth_another_mode;
     if (!e.samples.empty()) e.out = median_of(e.samples) > worth * best_s;
     if (e.label == "library") e.out = false;
+    if (e.way.blocking) e.out = computes(mode);
     e.samples.clear();
   }
 }
@@ -250,9 +251,12 @@ void Session::run_mode(const Cell& cell, Mode mode, Workload& work, Entrants& en
     std::fprintf(stderr, "%s %lld B %s\n", cell.collective.c_str(), static_cast<long long>(cell.bytes),
                  std::string(name(mode)).c_str());
   }
-  readmit(entrants);
-  // All contenders overlap with the same computation, which is as long as the call of the first.
-  const double computation_s = computes(mode) ? entrants.front().estimate_s : 0;
+  readmit(mode, entrants);
+  // All contenders overlap with the same computation. It is as long as the fastest one's call: beside a longer one,
+  // slower calls would be hidden, too.
+  const auto faster = [](const Entrant& a, const Entrant& b) { return a.estimate_s < b.estimate_s; };
+  const double computation_s =
+      computes(mode) ? std::min_element(entrants.begin(), entrants.end(), faster)->estimate_s : 0;
   stage_->stopwatch().set_computation({computation_s, !options_.busy});
   const int calls = calls_in_turn(mode, entrants);
   const double start_s = PMPI_Wtime();

@@ -47,7 +47,7 @@ class Session {
   [[nodiscard]] bool dear(const Entrant& entrant) const;
   void say_why_not(const Cell& cell, const Entrant& entrant, std::int64_t wrong) const;
   void drop_the_hopeless(Entrants& entrants) const;
-  void readmit(Entrants& entrants) const;
+  void readmit(Mode mode, Entrants& entrants) const;
   [[nodiscard]] bool time_is_up() const;
   void print_results(const Cell& cell, Mode mode, int calls, const Entrants& entrants) const;
 

@@ -42,7 +42,7 @@ Way Stage::way_of(const Contender& contender, std::size_t slot) {
   const std::string algorithm = contender.library_algorithm();
   if (algorithm.empty()) {
     while (slots_.size() <= slot) slots_.push_back(duplicate());
-    return {slots_[slot], ""};
+    return {slots_[slot], "", contender.blocking()};
   }
   const std::string key = contender.collective + ":" + algorithm;
   const auto known = forced_.find(key);

@@ -230,8 +230,8 @@ unsigned char Workload::moved(int from, int to, std::int64_t i) const {
 
 std::string_view Workload::collective() const { return kind_->name; }
 
-void Workload::call(MPI_Comm comm) {
-  if (!manner_.nonblocking) {
+void Workload::call(MPI_Comm comm, bool blocking) {
+  if (blocking || !manner_.nonblocking) {
     kind_->call(*this, comm, nullptr);
     return;
   }

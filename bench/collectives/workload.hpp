@@ -37,8 +37,8 @@ class Workload {
   [[nodiscard]] std::string_view collective() const;
   /// Fills the input and overwrites the output with wrong values.
   void prepare();
-  /// Makes the collective call.
-  void call(MPI_Comm comm);
+  /// Makes the collective call; `blocking`: the blocking one whatever the manner is.
+  void call(MPI_Comm comm, bool blocking = false);
   /// Starts the nonblocking collective.
   MPI_Request start(MPI_Comm comm);
   /// Number of wrong elements in this rank's result of the first call after prepare().

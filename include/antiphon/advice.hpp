@@ -25,6 +25,10 @@ constexpr bool nearly_same(std::int64_t deviation_bytes, std::int64_t own_bytes,
   return deviation_bytes <= own_bytes / 8 + busiest_bytes / 64;
 }
 
+/// Tells whether a rank has about as much for each other rank, and from each: for all that it can see, the pattern is
+/// even, and rotated phases are the best way through it.
+bool has_even_blocks(const Problem& p);
+
 /// One rank's part of a scheduled pattern: what it sends and receives, and its way through the phases.
 class Advice {
  public:

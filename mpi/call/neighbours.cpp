@@ -75,13 +75,16 @@ bool grid_has_duplicates(MPI_Comm comm) {
   return false;
 }
 
-bool graph_has_duplicates(MPI_Comm comm) {
+NeighbourFacts facts_of_graph(MPI_Comm comm) {
   int size = 0;
   PMPI_Comm_size(comm, &size);
+  NeighbourFacts facts{true, 0};
   for (int rank = 0; rank < size; ++rank) {
-    if (has_duplicates(graph_neighbours(comm, rank))) return true;
+    const std::vector<int> ranks = graph_neighbours(comm, rank);
+    facts.distinct = facts.distinct && !has_duplicates(ranks);
+    facts.most_sources = std::max(facts.most_sources, static_cast<int>(ranks.size()));
   }
-  return false;
+  return facts;
 }
 
 /// Describes a block of one side of a call.
@@ -122,12 +125,14 @@ Neighbours::Neighbours(MPI_Comm comm) : comm_(comm), lists_(neighbours_of(comm))
   distinct_ = lists_.known && !has_duplicates(lists_.sources) && !has_duplicates(lists_.destinations);
 }
 
-std::optional<bool> Neighbours::distinct_everywhere() const {
+NeighbourFacts Neighbours::here() const { return {distinct_, static_cast<int>(lists_.sources.size())}; }
+
+std::optional<NeighbourFacts> Neighbours::everywhere() const {
   int topology = MPI_UNDEFINED;
   PMPI_Topo_test(comm_, &topology);
-  if (topology == MPI_CART) return !grid_has_duplicates(comm_);
-  if (topology == MPI_GRAPH) return !graph_has_duplicates(comm_);
-  return topology == MPI_DIST_GRAPH ? std::nullopt : std::optional(false);
+  if (topology == MPI_CART) return NeighbourFacts{!grid_has_duplicates(comm_), here().most_sources};
+  if (topology == MPI_GRAPH) return facts_of_graph(comm_);
+  return topology == MPI_DIST_GRAPH ? std::nullopt : std::optional(NeighbourFacts{});
 }
 
 void Neighbours::resize(Side& side, int size) {

@@ -20,6 +20,12 @@ struct NeighbourLists {
 };
 NeighbourLists neighbours_of(MPI_Comm comm);
 
+/// What is so on all ranks of a communicator with a topology.
+struct NeighbourFacts {
+  bool distinct = false;  ///< no rank has a neighbour twice
+  int most_sources = 0;   ///< from so many others a rank receives, at most
+};
+
 /// Holds the neighbours of a communicator and the arrays of calls on them.
 class Neighbours {
  public:
@@ -28,9 +34,11 @@ class Neighbours {
   /// Tells whether this rank's blocks can be told apart by their rank, which means that no neighbour comes twice.
   /// Without a topology it is false on all ranks.
   [[nodiscard]] bool distinct() const { return distinct_; }
-  /// Tells the same of all ranks, if the topology says it: every rank knows a whole grid or graph, but only its own
+  /// Returns this rank's part of what is so on all.
+  [[nodiscard]] NeighbourFacts here() const;
+  /// Returns what is so on all ranks, if the topology says it: every rank knows a whole grid or graph, but only its own
   /// part of a distributed graph.
-  [[nodiscard]] std::optional<bool> distinct_everywhere() const;
+  [[nodiscard]] std::optional<NeighbourFacts> everywhere() const;
   /// Returns the call with arrays by rank, in bytes; the result is valid until the next call. Returns null if a
   /// datatype is invalid or a neighbour comes twice.
   const Call* spread(const Call& call, int size);

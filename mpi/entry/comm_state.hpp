@@ -32,6 +32,7 @@
 #include "run/exchange.hpp"
 #include "run/executor.hpp"
 #include "run/node_memory.hpp"
+#include "run/node_memory_set_up.hpp"
 
 namespace antiphon::mpi {
 
@@ -127,10 +128,12 @@ class CommState {
   /// on every rank.
   [[nodiscard]] std::optional<Asked> short_exchange() const;
 
-  /// Tells whether it is known if some rank has a neighbour twice; the same on every rank.
+  /// Tells whether it is known if some rank has a neighbour twice, and how many it has; the same on every rank.
   bool knows_neighbours();
   /// Makes that known. Collective.
   void agree_on_neighbours();
+  /// Tells, once that is known, whether calls are the library's because few ranks send to each at once.
+  [[nodiscard]] bool leaves_few_neighbours() const;
   /// Returns a neighbour collective as an alltoallw of all ranks, and any other call as it is. Returns null, on every
   /// rank alike, if some rank has a neighbour twice. Collective unless that is known.
   const Call* as_exchange(const Call& call);
@@ -163,6 +166,7 @@ class CommState {
  private:
   void take_from_first(std::span<char> text);
   void use_groups(PreparedSchedule& prepared);
+  bool node_memory_ready();
   std::unique_ptr<Exchange> make_exchange(CreditLimits limits, int first_tag, std::int64_t encode_bytes,
                                           bool judges_alone);
   /// Returns a communicator for the library's collectives, which exists already: all ranks are at the same call of the
@@ -176,6 +180,7 @@ class CommState {
   Decisions decisions_;
   Problem problem_;
   Staging staging_;
+  std::unique_ptr<NodeMemorySetUp> setting_up_;             ///< under the operations' Lock, as what follows
   std::optional<std::unique_ptr<NodeMemory>> node_memory_;  ///< empty: not tried yet; the same on all ranks of the node
   std::vector<std::unique_ptr<PreparedSchedule>> prepared_;
   std::unique_ptr<Exchange> exchange_;
@@ -183,7 +188,7 @@ class CommState {
   std::unique_ptr<PatternHistory> history_;
   std::unique_ptr<MulticastGroups> groups_;
   std::unique_ptr<Neighbours> neighbours_;
-  std::optional<bool> distinct_neighbours_;  ///< on all ranks; empty: not known yet
+  std::optional<NeighbourFacts> neighbour_facts_;  ///< empty: not known yet
   Parameters exchange_parameters_;
   std::uint64_t clock_ = 0;
   OperationTags tags_;

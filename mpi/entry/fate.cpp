@@ -9,6 +9,7 @@ std::string_view reason_of(Fate fate) {
     case Fate::done: return "";
     case Fate::foreign: return "one rank alone, an intercommunicator, or processes of another job";
     case Fate::short_exchange: return "short: the ranks have seen that it is not worth a schedule";
+    case Fate::few_neighbours: return "each rank has few neighbours, who contend little";
     case Fate::same_neighbours: return "a rank has a neighbour twice, so blocks cannot be told apart";
     case Fate::not_schedulable: return "arguments that only the library can judge";
     case Fate::library_chosen: return "asked for: by --force, a communicator's info, or the program";

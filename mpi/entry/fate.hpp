@@ -12,6 +12,7 @@ enum class Fate : std::uint8_t {
   done,             ///< done here; the library must not see the call
   foreign,          ///< an intercommunicator, a single rank, or processes of other jobs
   short_exchange,   ///< all ranks know that this alltoallv is short
+  few_neighbours,   ///< a neighbour collective in which no rank hears of many at once
   same_neighbours,  ///< a neighbour collective with blocks that cannot be told apart
   not_schedulable,  ///< wrong or unusual arguments, or nothing to move
   library_chosen,   ///< the library is the choice

@@ -132,9 +132,11 @@ const Call* as_exchange(const Call& given, CommState& state, Outcome& outcome) {
   // Nothing is looked at if the library performs the call anyway.
   const Choice& choice = state.decisions().decide({.collective = given.collective});
   const Call* const call = choice.algorithm == nullptr ? nullptr : state.as_exchange(given);
-  if (call != nullptr) return call;
+  const bool few = call != nullptr && state.leaves_few_neighbours();
+  if (call != nullptr && !few) return call;
   state.decisions().note(given.collective, library_text);
-  outcome.fate = choice.algorithm == nullptr ? Fate::library_chosen : Fate::same_neighbours;
+  outcome.fate = few ? Fate::few_neighbours : Fate::same_neighbours;
+  if (choice.algorithm == nullptr) outcome.fate = Fate::library_chosen;
   outcome.why = choice.algorithm == nullptr ? std::string_view(choice.reason) : "";
   std::vector<std::int64_t> to;
   std::vector<std::int64_t> from;

@@ -42,6 +42,7 @@ Outcome attempt(const Call& given, CommState& state, MPI_Request* request) {
   if (has_neighbours(given.form) && !state.knows_neighbours()) return leave(Fate::waits_first, outcome);
   const Call* const exchange = state.as_exchange(given);
   if (exchange == nullptr) return leave(Fate::same_neighbours, outcome);
+  if (has_neighbours(given.form) && state.leaves_few_neighbours()) return leave(Fate::few_neighbours, outcome);
   const Call& call = *exchange;
   const Description d = describe(call, state.rank(), state.size());
   outcome.bytes = d.own_bytes;

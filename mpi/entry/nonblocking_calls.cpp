@@ -39,8 +39,8 @@ class NonblockingCall final : public Operation {
     problem_ = std::move(problem);
     choice_ = choice;
     tag_base_ = tag_base;
-    node_memory_ = provider.node_memory();
     runs_ = false;
+    may_step_ = choice.algorithm->credit == CreditWay::in_step && calls_.step_retry_.begin();
     rc_ = request_.begin(request);
     if (rc_ != MPI_SUCCESS) return rc_;
     provider.own.begin();
@@ -62,6 +62,7 @@ class NonblockingCall final : public Operation {
   void complete() override {
     if (rc_ == MPI_SUCCESS) rc_ = workspace_->finish();
     if (rc_ != MPI_SUCCESS) fail();
+    if (exchange_ && may_step_) calls_.step_retry_.end(exchange_->stalled());
     workspace_.reset();
     owned_.reset();
     const ProgramRequest request = request_;
@@ -78,7 +79,10 @@ class NonblockingCall final : public Operation {
   }
 
   /// Tells whether there is by now what the call needs of other ranks before it begins.
-  bool may_run() { return counts_.ready(problem_) && calls_.provider_.own.ready(); }
+  bool may_run() {
+    const NonblockingCalls::Provider& provider = calls_.provider_;
+    return counts_.ready(problem_) && provider.own.ready() && provider.node_memory_ready();
+  }
 
   void fail() {
     PMPI_Comm_call_errhandler(calls_.provider_.comm_for_errors(), rc_);
@@ -103,24 +107,26 @@ class NonblockingCall final : public Operation {
     exchange_ = calls_.take_exchange(choice_);
     if (exchange_) {
       exchange_->use_tags(tag_base_);
-      exchange_->prepare(problem_, planned_way());
+      exchange_->prepare(problem_, way());
     } else {
       schedule_ = calls_.take_schedule(problem_, choice_);
       if (schedule_ == nullptr) return MPI_ERR_INTERN;
       schedule_->executor->use_tags(tag_base_);
-      schedule_->executor->use_node_memory(node_memory_, world.yields);
+      schedule_->executor->use_node_memory(calls_.provider_.node_memory(), world.yields);
     }
     workspace_.emplace(description_, exchange_ ? problem_ : schedule_->problem, staging_);
     return workspace_->prepare(runner().scratch_bytes());
   }
 
-  /// Returns the way through a pattern of the plan that fits; else ranks go through no phases, as others may compute.
-  Way planned_way() {
+  /// Returns the way through a pattern of the plan that fits. Else a rank goes by its own counts, as nobody may wait to
+  /// gather others': in step if they are even, and free if they are not.
+  Way way() {
     if (!planned_) planned_.emplace(calls_.provider_.rank, calls_.provider_.size);
-    if (planned_->empty()) return {};
+    const Way by_itself{{}, may_step_ && has_even_blocks(problem_)};
+    if (planned_->empty()) return by_itself;
     const auto [advice, saves_ns] = planned_->find(problem_, true);
     world.plan_use.count_pattern(advice != nullptr && advice->fits(problem_), saves_ns);
-    return advice == nullptr ? Way{} : advice->way_for(problem_);
+    return advice == nullptr ? by_itself : advice->way_for(problem_);
   }
 
   NonblockingCalls& calls_;
@@ -131,13 +137,13 @@ class NonblockingCall final : public Operation {
   SharedCounts counts_;
   Choice choice_;
   int tag_base_ = 0;
-  NodeMemory* node_memory_ = nullptr;  ///< as it was when the call began, which is alike on all ranks
   Staging staging_;
   std::unique_ptr<PreparedSchedule> schedule_;
   std::unique_ptr<Exchange> exchange_;
   std::optional<Workspace> workspace_;
   ProgramRequest request_;
-  bool runs_ = false;  ///< messages may be under way
+  bool runs_ = false;      ///< messages may be under way
+  bool may_step_ = false;  ///< of an exchange: ranks may go in step
   int rc_ = MPI_SUCCESS;
 };
 

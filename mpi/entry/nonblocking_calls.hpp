@@ -11,6 +11,7 @@
 
 #include "antiphon/problem.hpp"
 #include "antiphon/select.hpp"
+#include "antiphon/step_retry.hpp"
 #include "call/call.hpp"
 #include "entry/own_comm.hpp"
 #include "entry/prepared_schedule.hpp"
@@ -23,13 +24,15 @@ class NonblockingCall;
 /// The operations' Lock protects it.
 class NonblockingCalls {
  public:
-  /// What the communicator provides. Both functions may be called once OwnComm is ready.
+  /// What the communicator provides. All functions may be called once OwnComm is ready.
   struct Provider {
     int rank, size;
     OwnComm& own;
     /// Makes the schedule of a choice for a problem.
     std::function<std::unique_ptr<PreparedSchedule>(const Problem&, const Choice&)> schedule;
-    /// Returns the memory that ranks of the node share, if a call that may wait has set it up; alike on all of them.
+    /// Goes on with setting up the memory that ranks of the node share; returns whether that is over.
+    std::function<bool()> node_memory_ready;
+    /// Returns that memory then; null if they have none, which is alike on all of them.
     std::function<NodeMemory*()> node_memory;
     /// Makes what carries out the choice by the credit protocol; null if that does not.
     std::function<std::unique_ptr<Exchange>(const Choice&)> exchange;
@@ -59,6 +62,7 @@ class NonblockingCalls {
   std::vector<std::unique_ptr<PreparedSchedule>> schedules_;  ///< that no call uses, as those that follow
   std::vector<std::unique_ptr<Exchange>> exchanges_;
   Parameters exchange_parameters_;
+  StepRetry step_retry_;
   std::atomic<int> under_way_{0};
 };
 

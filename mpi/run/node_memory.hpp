@@ -20,13 +20,6 @@ class NodeMemory {
   static constexpr std::size_t usual_fetched_bytes = 16 << 10;
   static constexpr std::size_t never_fetched_bytes = SIZE_MAX;
 
-  /// Sets it up among the ranks of this rank's node; nodes are given by rank. Messages from `least_fetched_bytes` on
-  /// are copied once, by the system, where that is possible. Returns null, on all of these ranks alike, if there is no
-  /// other rank or they cannot share memory. Collective over them; the communicator's error handler must be
-  /// MPI_ERRORS_RETURN.
-  static std::unique_ptr<NodeMemory> set_up(MPI_Comm comm, const std::vector<int>& node_of_rank,
-                                            std::size_t least_fetched_bytes);
-
   /// Returns a rank's index among those of the node; −1: it is on another node.
   [[nodiscard]] int index_of(int rank) const { return index_of_rank_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] shm::Messenger& messenger() { return messenger_; }
@@ -34,6 +27,8 @@ class NodeMemory {
   static int error_of_loss();
 
  private:
+  friend class NodeMemorySetUp;
+
   NodeMemory(shm::Segment segment, const shm::Layout& layout, shm::Messenger::Terms terms,
              std::vector<int> index_of_rank)
       : segment_(std::move(segment)), messenger_(segment_.memory(), layout, std::move(terms)),

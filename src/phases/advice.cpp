@@ -6,6 +6,8 @@
 #include <numeric>
 #include <utility>
 
+#include "antiphon/index.hpp"
+
 namespace antiphon {
 
 namespace {
@@ -61,6 +63,20 @@ std::int64_t busiest(const Phases& phases) {
 }
 
 }  // namespace
+
+bool has_even_blocks(const Problem& p) {
+  constexpr std::int64_t most = 5, of_least = 4;  ///< the longest block is at most so many times the shortest
+  std::int64_t longest = 0;
+  std::int64_t shortest = INT64_MAX;
+  for (int i = 0; i < p.size; ++i) {
+    if (i == p.rank) continue;
+    for (const std::int64_t bytes : {p.send_bytes[at(i)], p.recv_bytes[at(i)]}) {
+      longest = std::max(longest, bytes);
+      shortest = std::min(shortest, bytes);
+    }
+  }
+  return longest > 0 && longest * of_least <= shortest * most;
+}
 
 Advice::Advice(const CompiledPattern& compiled, int rank)
     : rank_(rank), send_bytes_(static_cast<std::size_t>(compiled.phases.size)), recv_bytes_(send_bytes_.size()),

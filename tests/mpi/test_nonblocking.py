@@ -118,3 +118,17 @@ def test_progress_thread_refused(wheel: Mpi, compiled: Callable[..., Path], run_
     result = run_ranks(wheel, 3, [program, "single"], ANTIPHON_FORCE="*:on", ANTIPHON_PROGRESS="thread")
     assert result.returncode == 0, result.text
     assert result.text.count("no progress thread: the program has not got MPI_THREAD_MULTIPLE") == 1, result.text
+
+
+def test_few_neighbours(native: Mpi, compiled: Callable[..., Path], run_ranks: Check) -> None:
+    """GIVEN ranks with few neighbours THEN the library exchanges their blocks, or a schedule if that is asked for."""
+    if not has_hook(native):
+        pytest.skip("the library does all nonblocking collectives")
+    program = compiled(native, [PROGRAMS.parents[2] / "examples" / "neighbours.c"])
+    nodes = {"ANTIPHON_NODES": "a,b,a,b", "ANTIPHON_LINK_BITS_PER_S": "100000000"}
+    result = run_ranks(native, 4, [program, "sparse", "50", "2"], **nodes)
+    assert {row["reason"] for row in result.calls("ineighbor_alltoallv")} == {
+        "each rank has few neighbours, who contend little"
+    }
+    result = run_ranks(native, 4, [program, "sparse", "50", "2"], ANTIPHON_FORCE="*:on", **nodes)
+    assert "library" not in result.used("ineighbor_alltoallv")

@@ -371,3 +371,18 @@ TEST_CASE("known patterns: ranks in step that follow different orders wait for e
   CHECK(all.times_the_limit(counts) > 1.5);
   CHECK(all.network.stalls > 0);
 }
+
+TEST_CASE("a rank sees whether its own blocks are even") {
+  Problem p;
+  p.size = 4;
+  p.rank = 1;
+  p.send_bytes = {1000, 7, 1100, 1250};
+  p.recv_bytes = {1200, 0, 1000, 1100};
+  CHECK(has_even_blocks(p));
+  p.recv_bytes[3] = 1251;
+  CHECK_FALSE(has_even_blocks(p));
+  p.recv_bytes = {0, 0, 0, 0};
+  CHECK_FALSE(has_even_blocks(p));
+  p.send_bytes = {0, 5, 0, 0};
+  CHECK_FALSE(has_even_blocks(p));
+}

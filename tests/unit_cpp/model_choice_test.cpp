@@ -167,11 +167,13 @@ TEST_CASE("model choice: pieces grow where hosts bind before the wire") {
     const auto answer = answer_to(a);
     REQUIRE(answer);
     const Choice chosen = choose_between(a.of_table(), *answer);
-    REQUIRE(chosen.algorithm != nullptr);
-    for (std::size_t i = 0; i < chosen.parameters.size(); ++i) {
-      if (chosen.algorithm->parameters[i].role == Role::piece) CHECK(chosen.parameters[i].value >= 65536);
+    const Choice& own = answer->own;
+    for (std::size_t i = 0; i < own.parameters.size(); ++i) {
+      if (own.algorithm->parameters[i].role == Role::piece) CHECK(own.parameters[i].value >= 65536);
     }
-    if (answer->library_s) CHECK(answer->own_s < 1.25 * *answer->library_s);
+    REQUIRE(answer->library_s);
+    CHECK(answer->own_s < 1.25 * *answer->library_s);
+    CHECK((chosen.algorithm == nullptr) == (*answer->library_s < answer->own_s));
   }
 }
 

@@ -15,8 +15,8 @@ All contenders run interleaved in one run of one program; results are checked; t
 
 modes: sync, a barrier before each call; throughput, 8 to 24 calls back to back; burst, 3 calls after a
 pause or after other traffic. With --nonblocking also: overlap, a computation between the start and the
-wait; tested, the same with MPI_Test every 100 us of it. All contenders compute for as long as the library's
-call takes alone.
+wait; tested, the same with MPI_Test every 100 us of it. All contenders compute for as long as the fastest
+one's call takes alone.
 """
 
 from __future__ import annotations
@@ -61,6 +61,8 @@ CODECS_HELP = """`antiphon bench codecs` takes these, --bytes (default 4k,64k,1m
 default sent,warm), --budget, --json, and --link-rate: what Antiphon's choice is made for (default 100mbit).
 docs/guides/compression.md reads its tables."""
 DEFAULT_BYTES, DEFAULT_MODES = "1k,64k", "sync"
+#: Contenders that are no algorithms: Antiphon's choice where it would stay out, and that of blocking calls.
+_OWN_CHOICES = ("on", "blocking")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -81,7 +83,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--against", choices=("library", "nothing"), default="library", help="measure the library's collective too "
         "(default), or not")  # fmt: skip
     add("--algorithms", action="append", metavar="A,…", help="algorithms to force besides Antiphon's own choice: all, "
-        "or NAME[:PARAMETER=VALUE,…],…; `on` is Antiphon's choice where it would stay out")  # fmt: skip
+        "or NAME[:PARAMETER=VALUE,…],…; `on` is Antiphon's choice where it would stay out; with --nonblocking, "
+        "`blocking` is the blocking call")  # fmt: skip
     add("--budget", type=float, default=5.0, metavar="SECONDS", help="for one collective at one size in one mode "
         "(default: 5)")  # fmt: skip
     add("--root", type=int, default=0, metavar="RANK", help="root of those that have one (default: 0)")
@@ -197,6 +200,8 @@ def make_benchmark(args: argparse.Namespace) -> CollectiveBenchmark:
     contenders = ["*:library"] if args.against == "library" else []
     contenders.append("*:auto")
     contenders += [contender for c in names for contender in _forced(c, args.algorithms or [])]
+    if not args.nonblocking and any(contender.endswith(":blocking") for contender in contenders):
+        raise AntiphonError("--algorithms blocking: is for --nonblocking; without it all calls block")
     if args.nonblocking and args.modes is DEFAULT_MODES:
         modes = ["sync", *COMPUTING_MODES]
     else:
@@ -230,14 +235,14 @@ def _forced(collective: str, asked: list[str]) -> Iterator[str]:
     error.
     """
     names = [a.name for a in core.algorithms(collective)]
-    everywhere = {a.name for a in core.algorithms()} | {"on"}
+    everywhere = {a.name for a in core.algorithms()} | set(_OWN_CHOICES)
     for choice in (choice for text in asked for choice in split_algorithms(text)):
         name = choice.partition(":")[0]
         if choice == "all":
             yield from (f"{collective}:{name}" for name in names)
         elif name not in everywhere:
             raise AntiphonError(f"--algorithms: no algorithm named {name!r}", hint="`antiphon bench --list` shows them")
-        elif name in names or name == "on":
+        elif name in names or name in _OWN_CHOICES:
             yield f"{collective}:{choice}"
 
 
