@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes recipes of other package managers and of container images: recipes.py [spack] [easybuild] [conda] [docker] [apptainer]
+"""Writes recipes of other package managers, and of images of containers, into dist/recipes.
 
-They go into dist/recipes, with the version and the checksum of the source package in dist/, and each is checked: EasyBuild
-checks its style and finds all that it needs, rattler-build renders the one for conda, for two Pythons on two processors,
-hadolint reads the Dockerfile, spython the definition for Apptainer. The one for Spack is compiled only, because Spack is
-not on PyPI. The tools come from PyPI into .venv/recipes, once.
+recipes.py [spack] [easybuild] [conda] [docker] [apptainer]      (default: all)
+
+They get the version and the checksum of the source package in dist/, and each is checked: EasyBuild checks its style
+and finds all that it needs, rattler-build renders the one for conda, for two Pythons on two processors, hadolint reads
+the Dockerfile, spython the definition for Apptainer. The one for Spack is compiled only, because Spack is not on PyPI.
+tools come from PyPI into .venv/recipes, once.
 """
 
 from __future__ import annotations
@@ -85,9 +87,10 @@ def check_easybuild(folder: Path, tools: Path) -> None:
     link = home / "libexec" / "modulecmd.tcl"
     link.unlink(missing_ok=True)
     link.symlink_to(modules[0])
-    variables = {"MODULESHOME": str(home), "PATH": f"{tools / 'bin'}:{os.environ['PATH']}",
-                 "EASYBUILD_PREFIX": str(tools / "easybuild"), "EASYBUILD_MODULES_TOOL": "EnvironmentModules",
-                 "EASYBUILD_MODULE_SYNTAX": "Tcl", "EASYBUILD_ALLOW_USE_AS_ROOT_AND_ACCEPT_CONSEQUENCES": "1"}  # fmt: skip
+    settings = {"PREFIX": str(tools / "easybuild"), "MODULES_TOOL": "EnvironmentModules", "MODULE_SYNTAX": "Tcl",
+                "ALLOW_USE_AS_ROOT_AND_ACCEPT_CONSEQUENCES": "1"}  # fmt: skip
+    variables = {f"EASYBUILD_{name}": value for name, value in settings.items()}
+    variables |= {"MODULESHOME": str(home), "PATH": f"{tools / 'bin'}:{os.environ['PATH']}"}
     checked_by([tools / "bin" / "eb", "--check-contrib", path], **variables)
     checked_by([tools / "bin" / "eb", "--dry-run-short", f"--robot={tools}/easybuild/easyconfigs", path], **variables)
 
