@@ -8,7 +8,7 @@ JOBS ?= $(shell nproc)
 # Ranks wait for one another for much of a test's time.
 TEST_JOBS ?= $(shell expr $(JOBS) + 1)
 
-.PHONY: help setup demo algorithm object clang test test-cpp test-python sanitize sanitize-asan sanitize-tsan sanitize-mpi conformance fuzz fuzz-python verify-models bench docs docs-site packages aarch64 lint format tidy clean
+.PHONY: help setup demo algorithm object clang test test-cpp test-python sanitize sanitize-asan sanitize-tsan sanitize-mpi conformance fuzz fuzz-python verify-models bench docs docs-site packages cross lint format tidy clean
 
 help: ## Show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -116,7 +116,7 @@ docs-site: ## The documentation as a site that needs no network to read, in buil
 packages: setup ## Source package and wheel in dist/ (ARGS="sdist wheel --mpi-headers DIR")
 	@$(PYTHON3) scripts/packages.py $(ARGS)
 
-aarch64: setup ## The wheel for aarch64 by a cross compiler, and some of the core's unit tests under qemu
+cross: setup ## The wheel for aarch64 by a cross compiler, and some of the core's unit tests under qemu
 	@$(PYTHON3) scripts/packages.py wheel --processor aarch64
 	@cmake -S . -B build/aarch64 -DANTIPHON_BUILD_TESTS=ON "-DANTIPHON_TEST_FILES=(algorithms|codec|json|levels|shm)_test" >/dev/null
 	@cmake --build build/aarch64 -j $(JOBS) --target antiphon_unit_tests

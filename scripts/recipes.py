@@ -7,7 +7,7 @@ recipes.py [spack] [easybuild] [conda] [docker] [apptainer]      (default: all)
 They get the version and the checksum of the source package in dist/, and each is checked: EasyBuild checks its style
 and finds all that it needs, rattler-build renders the one for conda, for two Pythons on two processors, hadolint reads
 the Dockerfile, spython the definition for Apptainer. The one for Spack is compiled only, because Spack is not on PyPI.
-tools come from PyPI into .venv/recipes, once.
+Their tools come from PyPI into .venv/recipes, once.
 """
 
 from __future__ import annotations
