@@ -8,7 +8,7 @@ JOBS ?= $(shell nproc)
 # Ranks wait for one another for much of a test's time.
 TEST_JOBS ?= $(shell expr $(JOBS) + 1)
 
-.PHONY: help setup demo algorithm object clang test test-cpp test-python sanitize sanitize-asan sanitize-tsan sanitize-mpi sanitize-mpi-threads conformance fuzz fuzz-python verify-models bench docs docs-site packages lint format tidy clean
+.PHONY: help setup demo algorithm object clang test test-cpp test-python sanitize sanitize-asan sanitize-tsan sanitize-mpi sanitize-mpi-threads conformance fuzz fuzz-python verify-models bench docs docs-site packages cross lint format tidy clean
 
 help: ## Show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -121,6 +121,12 @@ docs-site: ## The documentation as a site that needs no network to read, in buil
 
 packages: setup ## Source package and wheel in dist/ (ARGS="sdist wheel --mpi-headers DIR")
 	@$(PYTHON3) scripts/packages.py $(ARGS)
+
+cross: setup ## The wheel for aarch64 by a cross compiler, and some of the core's unit tests under qemu
+	@$(PYTHON3) scripts/packages.py wheel --processor aarch64
+	@cmake -S . -B build/aarch64 -DANTIPHON_BUILD_TESTS=ON "-DANTIPHON_TEST_FILES=(algorithms|codec|json|levels|shm)_test" >/dev/null
+	@cmake --build build/aarch64 -j $(JOBS) --target antiphon_unit_tests
+	@ANTIPHON_TEST_MAX_RANKS=4 ctest --test-dir build/aarch64 -j $(JOBS) --output-on-failure
 
 lint: ## Check formatting, types, sizes and the order of layers
 	@$(PYTHON3) scripts/lint.py

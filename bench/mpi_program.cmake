@@ -61,6 +61,8 @@ function(antiphon_mpi_compile target abi)
   endif()
   # The library's data have other sizes than their stand-ins, so no copy of them may be in the program.
   target_compile_options(${target} PRIVATE -fPIC)
+  # What they time is in the MPI library, and in objects that are compiled elsewhere.
+  target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-Os>)
 endfunction()
 
 # antiphon_mpi_link(TARGET ABI) makes an executable for one MPI ABI.

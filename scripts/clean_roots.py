@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Installs the packages of dist/ on clean systems, as a user without root, and runs accelerated programs there.
 
-clean_roots.py [--suite bookworm] [--suite trixie] [wheel] [sdist] [deb]     (as root; needs debootstrap)
+clean_roots.py [--suite bookworm] [--suite trixie] [wheel] [sdist] [deb] [image]     (as root; needs debootstrap)
 
 Each suite gets a root made by debootstrap, kept in build/roots. A package goes into a copy of it that is thrown away.
 Then a user runs `antiphon selftest` on an emulated cluster of four nodes, and on one node a program with a forced
-algorithm, whose summary must name it. Prints how long each step took; exit code 1: a step failed.
+algorithm, whose summary must name it. `image` builds the image of packaging/docker by buildah, on that root as its
+base, and runs that program in it. Prints how long each step took; exit code 1: a step failed.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ PYTHONS = {"bookworm": "3.11", "trixie": "3.13"}
 SYSTEM = {
     "wheel": ("python3-venv", "iproute2"),
     "sdist": ("python3-venv", "iproute2", "g++"),
+    "image": ("python3-venv", "iproute2"),
     "deb": (
         "iproute2",
         "openmpi-bin",
@@ -196,6 +198,51 @@ def with_dpkg(clean: Clean, package: Path) -> None:
     used(clean, "$(echo /usr/lib/*/libmpi.so.40)", "openmpi")
 
 
+class Images:
+    """Images of containers, in a store of their own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folders = [Path(f"{folder}.images"), Path(f"{folder}.run")]
+        self.command = ["buildah", "--root", self.folders[0], "--runroot", self.folders[1], "--storage-driver", "vfs"]
+
+    def say(self, *words: str | Path) -> str:
+        """Returns what buildah says; nothing if it fails."""
+        done = subprocess.run([*self.command, *words], capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            print(done.stderr[-1500:], file=sys.stderr)
+        return done.stdout.strip() if done.returncode == 0 else ""
+
+    def of_root(self, root: Path, name: str) -> bool:
+        """Makes an image of a system's root."""
+        empty = self.say("from", "scratch")
+        self.say("copy", empty, root, "/")
+        return bool(empty and self.say("commit", empty, name))
+
+    def run(self, name: str, script: str) -> bool:
+        """Runs a shell script in an image."""
+        container = self.say("from", f"localhost/{name}")
+        line = ["run", "--isolation", "chroot", container, "--", "sh", "-e", "-c", f"{script}\necho has ended well"]
+        return "has ended well" in self.say(*line)
+
+
+def with_buildah(clean: Clean, package: Path) -> None:
+    """Builds the image of packaging/docker, with what pip needs beside the wheel."""
+    context = ROOTS / f"{clean.suite}-context"
+    shutil.rmtree(context, ignore_errors=True)
+    shutil.copytree(wheels_for(clean.suite, package), context)
+    text = (ROOT / "packaging" / "docker" / "Dockerfile").read_text()
+    (context / "Dockerfile").write_text(text.replace("@version@", package.name.split("-")[1]))
+    images = Images(context)
+    options = ["--isolation", "chroot", "--network", "host", "--build-arg", "BASE=localhost/base"]
+    options += ["--build-arg", "PIP_NO_INDEX=1", "-t", "antiphon"]
+    as_root = "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; set -- openmpi openmpi; "
+    clean.step("base image", lambda: images.of_root(clean.root, "base"))
+    clean.step("image by Dockerfile", lambda: bool(images.say("build", *options, context)))
+    clean.step("algorithm forced", lambda: images.run("antiphon", as_root + PROGRAM))
+    for folder in (context, *images.folders):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def used(clean: Clean, mpi: str, abi: str = "mpich") -> None:
     """Runs programs with what was installed."""
     (clean.root / "cluster.toml").write_text(CLUSTER)
@@ -216,6 +263,8 @@ def tried(suite: str, kind: str) -> Clean:
     (clean.root / "etc" / "hosts").write_text("127.0.0.1 localhost\n")  # An installer writes it, debootstrap does not.
     if kind == "deb":
         with_dpkg(clean, newest("antiphon_*.deb"))
+    elif kind == "image":
+        with_buildah(clean, newest("antiphon-*x86_64.whl"))
     else:
         with_pip(clean, newest("antiphon-*x86_64.whl" if kind == "wheel" else "antiphon-*.tar.gz"))
     shutil.rmtree(clean.root, ignore_errors=True)
@@ -225,7 +274,7 @@ def tried(suite: str, kind: str) -> Clean:
 def main() -> int:
     """Tries what is asked for, and prints a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kinds", nargs="*", metavar="KIND", help="wheel, sdist, deb (default: wheel)")
+    parser.add_argument("kinds", nargs="*", metavar="KIND", help=f"{', '.join(SYSTEM)} (default: wheel)")
     parser.add_argument("--suite", action="append", choices=sorted(PYTHONS), help="default: all")
     parser.add_argument("--json", action="store_true", help="the table as JSON")
     args = parser.parse_args()
@@ -234,6 +283,8 @@ def main() -> int:
     unknown = [kind for kind in args.kinds if kind not in SYSTEM]
     if unknown:
         sys.exit(f"error: no package is called {unknown[0]}\nhint: there are {', '.join(SYSTEM)}")
+    if "image" in args.kinds and shutil.which("buildah") is None:
+        sys.exit("error: images need buildah\nhint: apt-get install buildah")
     done = [tried(suite, kind) for suite in args.suite or PYTHONS for kind in args.kinds or ["wheel"]]
     rows = [(c.suite, c.kind, name, round(seconds, 1), good) for c in done for name, seconds, good in c.steps]
     if args.json:

@@ -5,8 +5,8 @@
 #include <cctype>
 #include <charconv>
 #include <map>
-#include <sstream>
 
+#include "antiphon/text.hpp"
 #include "options.hpp"
 #include "report.hpp"
 
@@ -94,9 +94,8 @@ std::vector<LibraryAlgorithm> of_enumeration(MPI_T_enum enumeration) {
 /// first "auto".
 std::vector<LibraryAlgorithm> of_description(const std::string& description) {
   std::vector<LibraryAlgorithm> found;
-  std::istringstream lines(description);
   int value = 0;
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string& line : antiphon::split(description, '\n')) {
     const auto end = line.find_first_of(" \t");
     const auto dash = line.find(" - ");
     if (end == std::string::npos || end == 0 || dash == std::string::npos) continue;
@@ -198,8 +197,8 @@ LibraryForcing::LibraryForcing(std::string_view collective, std::string_view cho
   if (open_mpi) set("coll_tuned_use_dynamic_rules", "1");
   set(open_mpi ? open_mpi_prefix(collective) : mpich_prefix(collective) + "INTRA_ALGORITHM",
       std::to_string(wanted->value));
-  std::istringstream rest(colon == std::string_view::npos ? std::string() : std::string(choice.substr(colon + 1)));
-  for (std::string pair; std::getline(rest, pair, ',');) {
+  const std::string_view rest = colon == std::string_view::npos ? std::string_view() : choice.substr(colon + 1);
+  for (const std::string& pair : antiphon::split(rest, ',')) {
     const auto equals = pair.find('=');
     if (equals == std::string::npos) throw UsageError(pair + ": not of the form PARAMETER=VALUE");
     const std::string parameter = pair.substr(0, equals);

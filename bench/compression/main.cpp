@@ -2,13 +2,13 @@
 // Measures codecs on messages. `antiphon bench codecs` and `antiphon compress-test` run it and read its output, one
 // JSON event per line.
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
-#include <iostream>
-#include <sstream>
 #include <stdexcept>
 
 #include "measure.hpp"
 
+#include "antiphon/text.hpp"
 #include "json/json.hpp"
 
 using namespace antiphon;
@@ -27,12 +27,7 @@ struct Options {
   bool list = false;
 };
 
-std::vector<std::string> words(const std::string& text) {
-  std::vector<std::string> all;
-  std::stringstream stream(text);
-  for (std::string word; std::getline(stream, word, ',');) all.push_back(word);
-  return all;
-}
+std::vector<std::string> words(const std::string& text) { return split(text, ','); }
 
 Mode mode_of(const std::string& text) {
   for (const Mode mode : {Mode::sent, Mode::warm, Mode::cold}) {
@@ -69,7 +64,10 @@ Options read_options(int argc, char** argv) {
   return o;
 }
 
-void say(const Json& event) { std::cout << event.sorted().dump() << std::endl; }
+void say(const Json& event) {
+  std::puts(event.sorted().dump().c_str());
+  std::fflush(stdout);
+}
 
 void measure_cell(const Options& o, const MessageTrace& trace, std::size_t message_bytes, Mode mode,
                   const std::vector<const Contender*>& contenders) {

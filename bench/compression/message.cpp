@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <stdexcept>
+
+#include "antiphon/text.hpp"
 
 namespace antiphon::codec_bench {
 
@@ -55,9 +55,9 @@ std::vector<char> unpacked(const std::vector<char>& packed, const std::string& p
 }
 
 std::vector<char> file_bytes(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw std::runtime_error(path + ": cannot be read");
-  std::vector<char> bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const auto text = contents_of(path);
+  if (!text) throw std::runtime_error(path + ": cannot be read");
+  std::vector<char> bytes(text->begin(), text->end());
   const bool packed =
       bytes.size() >= sizeof zstd_magic && std::memcmp(bytes.data(), zstd_magic, sizeof zstd_magic) == 0;
   return packed ? unpacked(bytes, path) : bytes;

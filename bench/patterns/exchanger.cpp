@@ -4,12 +4,12 @@
 #include <dlfcn.h>
 
 #include <array>
-#include <sstream>
 
 #include "../collectives/library.hpp"
 #include "../collectives/options.hpp"
 #include "antiphon.h"
 #include "antiphon/error.hpp"
+#include "antiphon/text.hpp"
 #include "run/executor.hpp"
 
 namespace bench {
@@ -27,13 +27,6 @@ const char* const contender_usage =
 namespace {
 
 using antiphon::CompiledPattern;
-
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, separator);) parts.push_back(part);
-  return parts;
-}
 
 class Library : public Exchanger {
  public:
@@ -186,7 +179,7 @@ std::unique_ptr<Exchanger> make_persistent(const std::vector<std::string>& words
 }  // namespace
 
 std::unique_ptr<Exchanger> make_exchanger(const std::string& text, Exchange& exchange, const Setting& setting) {
-  const std::vector<std::string> words = split(text, ':');
+  const std::vector<std::string> words = antiphon::split(text, ':');
   const std::string kind = words.empty() ? "" : words[0];
   if (kind == "library") return std::make_unique<Library>(exchange, setting.comm);
   if (kind == "point-to-point") return std::make_unique<PointToPoint>(exchange, setting.comm);

@@ -3,13 +3,11 @@
 #include <mpi.h>
 
 #include <cstdio>
-#include <fstream>
-#include <iterator>
-#include <sstream>
 
 #include "../collectives/library.hpp"
 #include "../collectives/program.hpp"
 #include "antiphon/error.hpp"
+#include "antiphon/text.hpp"
 #include "json/json.hpp"
 #include "session.hpp"
 
@@ -32,10 +30,7 @@ const char* const usage =
 /// Rank 0 reads the file, and all ranks get its text.
 std::string read_everywhere(const std::string& path, int rank) {
   std::string text;
-  if (rank == 0) {
-    std::ifstream file(path, std::ios::binary);
-    text.assign(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
-  }
+  if (rank == 0) text = antiphon::contents_of(path).value_or("");
   auto size = static_cast<int>(text.size());
   LIBRARY(PMPI_Bcast)(&size, 1, MPI_INT, 0, MPI_COMM_WORLD);
   if (size == 0) throw UsageError("--patterns " + path + ": cannot be read, or is empty");
@@ -65,8 +60,7 @@ void set_option(PatternOptions& options, const std::string& key, const std::stri
     read_patterns(options, read_everywhere(value, rank));
   } else if (key == "--modes") {
     options.modes.clear();
-    std::istringstream stream(value);
-    for (std::string part; std::getline(stream, part, ',');) {
+    for (const std::string& part : antiphon::split(value, ',')) {
       const auto mode = mode_from_name(part);
       if (!mode) throw UsageError("no mode named " + part);
       options.modes.push_back(*mode);

@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include <cstring>
-#include <fstream>
 #include <set>
 
+#include "antiphon/text.hpp"
 #include "experiments.hpp"
 #include "task.hpp"
 
@@ -15,17 +15,9 @@ namespace {
 
 constexpr int text_length = 256;
 
-std::string first_line(const char* path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
 /// Returns the text after a key in a file of lines `key: text`; empty if no line has it.
 std::string value_of(const char* path, const char* key) {
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
+  for (const std::string& line : antiphon::lines_of_file(path)) {
     const auto text = line.find_first_not_of("\t ", line.find(':') + 1);
     if (line.rfind(key, 0) == 0 && text != std::string::npos) return line.substr(text);
   }
@@ -70,7 +62,7 @@ void identify(World& world, const Task&) {
   char version[MPI_MAX_LIBRARY_VERSION_STRING] = {};
   MPI_Get_library_version(version, &length);
   const auto hosts = gather_text(world, name);
-  const auto kernels = gather_text(world, first_line("/proc/sys/kernel/random/boot_id"));
+  const auto kernels = gather_text(world, antiphon::first_line_of("/proc/sys/kernel/random/boot_id"));
   const auto models = gather_text(world, cpu_model());
   const auto cores = gather_text(world, value_of("/proc/self/status", "Cpus_allowed_list"));
   const auto core_now = gather_text(world, std::to_string(sched_getcpu()));

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <fstream>
+#include <algorithm>
 #include <optional>
-#include <sstream>
 #include <string>
+#include <vector>
+
+#include "antiphon/text.hpp"
 
 namespace probe {
 
 /// Returns a counter of this node's TCP (of its network namespace) since its start, or nothing if the kernel lacks it.
 /// The files have a line of names and a line of values for each protocol.
 inline std::optional<double> tcp_counter(const char* path, const std::string& protocol, const std::string& wanted) {
-  std::ifstream file(path);
-  std::string names, values;
-  while (std::getline(file, names) && std::getline(file, values)) {
-    if (names.rfind(protocol, 0) != 0) continue;
-    std::istringstream name_stream(names), value_stream(values);
-    std::string name, value;
-    while (name_stream >> name && value_stream >> value) {
-      if (name == wanted) return std::stod(value);
+  const std::vector<std::string> lines = antiphon::lines_of_file(path);
+  for (std::size_t at = 0; at + 1 < lines.size(); at += 2) {
+    if (!lines[at].starts_with(protocol)) continue;
+    const std::vector<std::string> names = antiphon::words_of(lines[at]), values = antiphon::words_of(lines[at + 1]);
+    for (std::size_t i = 0; i < std::min(names.size(), values.size()); ++i) {
+      if (names[i] == wanted) return std::stod(values[i]);
     }
   }
   return std::nullopt;

@@ -5,15 +5,14 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <map>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include <unistd.h>
 
 #include "../probe/loss.hpp"
+#include "antiphon/text.hpp"
 
 namespace {
 
@@ -37,21 +36,19 @@ struct Counters {
 
 /// Sums all interfaces of this network namespace except the loopback.
 Counters read_counters() {
-  std::ifstream file("/proc/self/net/dev");
+  constexpr std::size_t received = 0, sent = 8;  // Where bytes are after the name; packets are next to them.
   Counters sum;
-  for (std::string line; std::getline(file, line);) {
+  for (const std::string& line : antiphon::lines_of_file("/proc/self/net/dev")) {
     const auto colon = line.find(':');
-    if (colon == std::string::npos) continue;
-    std::istringstream name_stream(line.substr(0, colon)), values(line.substr(colon + 1));
-    std::string name;
-    name_stream >> name;
-    if (name == "lo") continue;
-    double v[10] = {};
-    for (double& value : v) values >> value;
-    sum.received_bytes += v[0];
-    sum.received_packets += v[1];
-    sum.sent_bytes += v[8];
-    sum.sent_packets += v[9];
+    if (colon == std::string::npos || antiphon::words_of(line.substr(0, colon)) == std::vector<std::string>{"lo"})
+      continue;
+    const std::vector<std::string> values = antiphon::words_of(line.substr(colon + 1));
+    if (values.size() < sent + 2) continue;
+    const auto value = [&](std::size_t place) { return std::strtod(values[place].c_str(), nullptr); };
+    sum.received_bytes += value(received);
+    sum.received_packets += value(received + 1);
+    sum.sent_bytes += value(sent);
+    sum.sent_packets += value(sent + 1);
   }
   sum.sent_again = probe::retransmitted_segments();
   return sum;
@@ -59,9 +56,8 @@ Counters read_counters() {
 
 Case parse(const std::string& text) {
   Case c;
-  std::istringstream stream(text);
-  std::string part[4];
-  for (std::string& p : part) std::getline(stream, p, ':');
+  std::vector<std::string> part = antiphon::split(text, ':');
+  part.resize(4);
   c.collective = part[0];
   c.bytes = std::atoi(part[1].c_str());
   c.root = std::atoi(part[2].c_str());

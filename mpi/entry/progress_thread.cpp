@@ -8,7 +8,6 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
-#include <fstream>
 #include <functional>
 #include <optional>
 #include <string>
@@ -16,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "antiphon/text.hpp"
 #include "job/progress.hpp"
 #include "job/progress_hook.hpp"
 #include "job/warn.hpp"
@@ -40,9 +40,7 @@ struct Seat {
 
 Seat own_seat() {
   Seat seat;
-  std::string id;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> id;
-  seat.machine = std::hash<std::string>{}(id);
+  seat.machine = std::hash<std::string>{}(first_line_of("/proc/sys/kernel/random/boot_id"));
   sched_getaffinity(0, sizeof seat.cores, &seat.cores);
   return seat;
 }

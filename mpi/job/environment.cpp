@@ -6,8 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <set>
-#include <sstream>
 #include <string_view>
+
+#include "antiphon/text.hpp"
 
 namespace antiphon::mpi {
 
@@ -20,10 +21,8 @@ bool may_differ(const std::string& name) {
 }
 
 std::set<std::string> lines_of(const std::string& text) {
-  std::set<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.insert(line);
-  return lines;
+  const std::vector<std::string> lines = split(text, '\n');
+  return {lines.begin(), lines.end()};
 }
 
 }  // namespace

@@ -11,11 +11,11 @@
 #include <numeric>
 #include <optional>
 #include <set>
-#include <sstream>
 
 #include "antiphon/error.hpp"
 #include "antiphon/index.hpp"
 #include "antiphon/places.hpp"
+#include "antiphon/text.hpp"
 #include "job/shared_text.hpp"
 #include "job/warn.hpp"
 #include "network/switches.hpp"
@@ -46,23 +46,16 @@ std::string lines_of(const std::vector<std::string>& by_rank, const std::vector<
   return text;
 }
 
-std::vector<std::string> split_lines(const std::string& text) {
-  std::istringstream stream(text);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
-
 bool is_told(const Settings& s) { return s.topology != "on"; }
 
 /// Collective: all ranks learn all nodes' names.
 Nodes gather_nodes(const std::vector<int>& node_of_rank, const std::string& assumed_name, bool slurm) {
   Nodes nodes;
   const std::string name = assumed_name.empty() ? host_name() : assumed_name;
-  nodes.names = split_lines(from_rank_0(lines_of(gather_texts(name), node_of_rank)));
+  nodes.names = split(from_rank_0(lines_of(gather_texts(name), node_of_rank)), '\n');
   if (!slurm) return nodes;
   const char* const own = std::getenv(slurm_variable);
-  nodes.addresses = split_lines(from_rank_0(lines_of(gather_texts(own == nullptr ? "" : own), node_of_rank)));
+  nodes.addresses = split(from_rank_0(lines_of(gather_texts(own == nullptr ? "" : own), node_of_rank)), '\n');
   return nodes;
 }
 

@@ -6,10 +6,9 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 
 #include "antiphon/settings.hpp"
+#include "antiphon/text.hpp"
 #include "json/json.hpp"
 
 #include "job/environment.hpp"
@@ -57,12 +56,9 @@ void read_waiting(Settings& s) {
 }
 
 std::string read_file(const std::string& path, const std::string& what) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    warn("cannot read the " + what + " " + path + "; running without it");
-    return "";
-  }
-  return {std::istreambuf_iterator<char>(file), {}};
+  auto text = contents_of(path);
+  if (!text) warn("cannot read the " + what + " " + path + "; running without it");
+  return std::move(text).value_or("");
 }
 
 /// Returns the file that ANTIPHON_PROFILE names; empty without one.

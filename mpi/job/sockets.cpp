@@ -3,9 +3,9 @@
 
 #include <sched.h>
 
-#include <fstream>
 #include <string>
 
+#include "antiphon/text.hpp"
 #include "job/world.hpp"
 
 namespace antiphon::mpi {
@@ -18,9 +18,7 @@ int socket_of_processor(int processor) {
   std::string path = "/sys/devices/system/cpu/cpu";
   path += std::to_string(processor);
   path += "/topology/physical_package_id";
-  std::ifstream file(path);
-  int socket = none;
-  return file >> socket ? socket : none;
+  return static_cast<int>(number_in(path).value_or(none));
 }
 
 int own_socket() {

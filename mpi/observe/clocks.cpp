@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <fstream>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "antiphon/text.hpp"
 #include "job/clock.hpp"
 
 namespace antiphon::mpi {
@@ -23,8 +23,7 @@ constexpr int round_trips = 10;
 /// Names the clock of this process: that of the running system, as its time namespace shows it. Ranks with equal names
 /// need no comparison; a rank that cannot tell has a name of its own.
 std::uint64_t clock_name(int rank) {
-  std::string name;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> name;
+  std::string name = first_line_of("/proc/sys/kernel/random/boot_id");
   if (name.empty()) name = "rank " + std::to_string(rank);
   std::array<char, 64> space{};
   const auto length = readlink("/proc/self/ns/time", space.data(), space.size());

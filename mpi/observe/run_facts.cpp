@@ -4,9 +4,8 @@
 #include <mpi.h>
 #include <unistd.h>
 
-#include <sstream>
-
 #include "antiphon.h"
+#include "antiphon/text.hpp"
 #include "job/library_traits.hpp"
 #include "job/world.hpp"
 
@@ -52,8 +51,7 @@ std::string library_title() {
   const std::string version = library_version();
   std::string title;
   // MPICH's text is "MPICH Version:", blanks or a tab, and the number.
-  std::istringstream words(version.substr(0, version.find_first_of("\n,")));
-  for (std::string word; words >> word;) {
+  for (const std::string& word : words_of(version.substr(0, version.find_first_of("\n,")))) {
     if (word != "Version:") title += (title.empty() ? "" : " ") + word;
   }
   return title;

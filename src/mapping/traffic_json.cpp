@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Traffic as JSON (docs/reference/mapping-files.md): a list of entries, or paper 2's two matrices.
-#include <fstream>
-#include <iterator>
 
 #include "antiphon/error.hpp"
 #include "antiphon/mapping.hpp"
+#include "antiphon/text.hpp"
 #include "mapping/json.hpp"
 
 namespace antiphon::mapping {
@@ -71,9 +70,9 @@ TrafficGraph TrafficGraph::parse(std::string_view json) {
 }
 
 std::string read_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw FormatError(path + " cannot be read; hint: is the path right?");
-  return {std::istreambuf_iterator<char>(in), {}};
+  auto text = contents_of(path);
+  if (!text) throw FormatError(path + " cannot be read; hint: is the path right?");
+  return *std::move(text);
 }
 
 TrafficGraph TrafficGraph::read(const std::string& path) {

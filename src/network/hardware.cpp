@@ -8,8 +8,9 @@
 #include <array>
 #include <climits>
 #include <cstdlib>
-#include <fstream>
 #include <string_view>
+
+#include "antiphon/text.hpp"
 
 namespace antiphon::network {
 
@@ -18,13 +19,6 @@ namespace {
 constexpr int ethernet_type = 1;  // ARPHRD_ETHER; InfiniBand's interfaces have 32
 constexpr int most_levels = 4;    // of a VLAN on a bond on a port
 constexpr double bits_of_gigabit = 1e9;
-
-std::string first_line(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
 
 std::vector<std::string> names_in(const std::string& directory) {
   std::vector<std::string> names;
@@ -51,16 +45,14 @@ std::string target_of(const std::string& link) {
 }
 
 std::int64_t speed_bits_per_s(const std::string& interface) {
-  std::ifstream file(interface + "/speed");
-  long long mbit = 0;
-  return file >> mbit && mbit > 0 ? mbit * 1'000'000 : 0;
+  const long long mbit = number_in(interface + "/speed").value_or(0);
+  return mbit > 0 ? mbit * 1'000'000 : 0;
 }
 
 /// Tells whether this node is a virtual machine: its ports' speeds are what its host likes to say.
 bool is_virtual_machine(const std::string& root) {
-  if (!first_line(root + "/sys/hypervisor/type").empty()) return true;
-  std::ifstream file(root + "/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
+  if (!first_line_of(root + "/sys/hypervisor/type").empty()) return true;
+  for (const std::string& line : lines_of_file(root + "/proc/cpuinfo")) {
     if (line.rfind("flags", 0) == 0) return (line + " ").find(" hypervisor ") != std::string::npos;
   }
   return is_directory(root + "/proc/device-tree/hypervisor");
@@ -101,14 +93,14 @@ void read_ports(Device& device, const std::string& root) {
   const std::string driver = target_of(root + path + "/device/driver");
   for (const std::string& port : names_in(root + path + "/ports")) {
     const std::string at = path + "/ports/" + port;
-    if (first_line(root + at + "/state").rfind('4', 0) != 0) continue;  // not "4: ACTIVE"
-    const std::int64_t rate = rate_of_text(first_line(root + at + "/rate"));
+    if (first_line_of(root + at + "/state").rfind('4', 0) != 0) continue;  // not "4: ACTIVE"
+    const std::int64_t rate = rate_of_text(first_line_of(root + at + "/rate"));
     if (device.bits_per_s == 0 || rate < device.bits_per_s) {
       device.bits_per_s = rate;
       device.source = at + "/rate";
     }
     if (device.kind.empty())
-      device.kind = first_line(root + at + "/link_layer") == "Ethernet" ? "RDMA over Ethernet" : "InfiniBand";
+      device.kind = first_line_of(root + at + "/link_layer") == "Ethernet" ? "RDMA over Ethernet" : "InfiniBand";
   }
   if (driver.ends_with("/efa")) device.kind = "EFA";
   if (device.kind.empty()) device.kind = "RDMA";
@@ -136,7 +128,7 @@ Device device_of_file(const std::string& root, const std::string& file) {
   const std::string name = file.substr(file.rfind('/') + 1);
   Device device;
   if (file.rfind(verbs, 0) == 0) {
-    device.name = first_line(root + "/sys/class/infiniband_verbs/" + name + "/ibdev");
+    device.name = first_line_of(root + "/sys/class/infiniband_verbs/" + name + "/ibdev");
     if (device.name.empty()) device.name = name;
     read_ports(device, root);
     return device;
@@ -155,14 +147,12 @@ Device device_of_file(const std::string& root, const std::string& file) {
 
 Machine read_machine(const std::string& root) {
   const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-  return {first_line(root + "/proc/sys/kernel/random/boot_id"), static_cast<int>(std::max(cores, 0L))};
+  return {first_line_of(root + "/proc/sys/kernel/random/boot_id"), static_cast<int>(std::max(cores, 0L))};
 }
 
 Interface read_interface(const std::string& root, const std::string& name) {
   Interface found{.name = name};
-  std::ifstream file(root + "/sys/class/net/" + name + "/type");
-  int type = 0;
-  if (file >> type) found.ethernet = type == ethernet_type;
+  if (const auto type = number_in(root + "/sys/class/net/" + name + "/type")) found.ethernet = *type == ethernet_type;
   Rate rate = rate_of(root, name, most_levels);
   found.bits_per_s = rate.bits_per_s;
   found.source = std::move(rate.source);

@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The check of what settings say, before any rank starts.
-#include <fstream>
-#include <iterator>
-
 #include "antiphon/error.hpp"
 #include "antiphon/overrides.hpp"
 #include "antiphon/run_plan.hpp"
 #include "antiphon/select.hpp"
 #include "antiphon/settings.hpp"
+#include "antiphon/text.hpp"
 
 namespace antiphon {
 
 namespace {
 
-std::string contents(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
+std::string contents(const std::string& path) { return contents_of(path).value_or(""); }
 
 /// A setting whose value has a language of its own: `read` throws an Error for what it cannot use.
 struct Readable {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of all settings, and the check of a process's environment against it.
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <numeric>
 
 #include "antiphon/output_file.hpp"
@@ -120,7 +121,7 @@ std::string wrong(const Variable& variable, const std::string& value) {
     case Takes::whole_number: return is_whole_number(value, variable.max) ? "" : "is not a whole number";
     case Takes::share: return is_share(value) ? "" : "is not a share from 0 to 1";
     case Takes::word: return is_one_of(value, variable.words) ? "" : "is none of " + std::string(variable.words);
-    case Takes::file: return std::ifstream(value).good() ? "" : "cannot be read";
+    case Takes::file: return access(value.c_str(), R_OK) == 0 ? "" : "cannot be read";
     case Takes::folders:
       return is_one_of(value, variable.words) || is_list_of_folders(value) ? "" : "is neither off nor a list of paths";
     case Takes::output:

@@ -122,9 +122,8 @@ def test_the_remote_shell_takes_arguments_as_ssh_does(arguments: list[str]) -> N
 
 def test_network_lines_name_each_node_once_and_shape_both_ends() -> None:
     spec = load_cluster("paper1-29")
-    pids = list(range(1001, 1030))
-    links = network.switch_links(spec, pids)
-    assert sum(" netns " in line for line in links) == 29
+    links = network.switch_links(spec, [f"/proc/{pid}/ns/net" for pid in range(1001, 1030)])
+    assert sum(" netns /proc/10" in line for line in links) == 29
     assert "link set port15 master sw-a up" in links
     assert "link set port16 master sw-b up" in links
     shaping = network.switch_shaping(spec)

@@ -187,7 +187,8 @@ class Init:
         self.identity = state.ProcessId.of(int(os.readlink("/proc/self")))
         self._make_switch_namespace()
         nodes = self._start_nodes()
-        network.run_batch("ip", network.switch_links(self.spec, [pid for pid, _, _ in nodes]))
+        namespaces = [kernel.network_namespace(pid) for pid, _, _ in nodes]
+        network.run_batch("ip", network.switch_links(self.spec, namespaces))
         network.set_offloads(network.switch_interfaces(self.spec), self.spec.offloads)
         network.run_batch("tc", network.switch_shaping(self.spec))
         for _, go, _ in nodes:

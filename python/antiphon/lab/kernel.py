@@ -11,6 +11,7 @@ import platform
 import signal
 import socket
 import struct
+from pathlib import Path
 
 CLONE_NEWNS = 0x00020000
 CLONE_NEWUTS = 0x04000000
@@ -101,6 +102,20 @@ def set_offloads(interface: str, enabled: bool) -> None:
 def is_refusal(error: OSError) -> bool:
     """Returns whether the kernel refused a request, as opposed to something being broken."""
     return error.errno in (errno.EPERM, errno.EACCES, errno.ENOSPC, errno.EUSERS, errno.EINVAL, errno.ENOSYS)
+
+
+def network_namespace(pid: int) -> str:
+    """Returns the path of a process's network namespace, also where /proc counts processes as an outer namespace does.
+
+    Newer versions of `ip` look a number up in /proc, and there it is another process's, or nobody's.
+    """
+    descriptor = os.pidfd_open(pid)
+    try:
+        facts = Path(f"/proc/self/fdinfo/{descriptor}").read_text(encoding="ascii")
+    finally:
+        os.close(descriptor)
+    numbers = dict(line.split(":", 1) for line in facts.splitlines())
+    return f"/proc/{numbers['Pid'].strip()}/ns/net"
 
 
 def process_start_time(pid: int) -> int | None:

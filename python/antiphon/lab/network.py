@@ -75,8 +75,8 @@ def _explain(stderr: str, lines: list[str]) -> str:
     return text or "no reason given"
 
 
-def switch_links(spec: ClusterSpec, node_pids: list[int]) -> list[str]:
-    """Make bridges, uplinks, and a cable to each node, and move the cable's far end into the node's namespace."""
+def switch_links(spec: ClusterSpec, namespaces: list[str]) -> list[str]:
+    """Make bridges, uplinks, and a cable to each node, whose far end is in that node's namespace, given by a path."""
     lines = ["link set lo up"]
     for index, switch in enumerate(spec.switches):
         name = bridge(switch.name)
@@ -95,8 +95,8 @@ def switch_links(spec: ClusterSpec, node_pids: list[int]) -> list[str]:
             # Membership reports travel towards routers only, so without this a switch would not learn of members behind
             # it.
             lines.append(f"link set {end} type bridge_slave mcast_router 2")
-    for number, pid in enumerate(node_pids, start=1):
-        lines.append(f"link add {port(number)} type veth peer name eth0 address {mac(number)} netns {pid}")
+    for number, namespace in enumerate(namespaces, start=1):
+        lines.append(f"link add {port(number)} type veth peer name eth0 address {mac(number)} netns {namespace}")
         lines.append(f"link set {port(number)} master {bridge(spec.switches[spec.switch_of(number)].name)} up")
     return lines
 
