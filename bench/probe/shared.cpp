@@ -4,13 +4,20 @@
 #include <memory>
 
 #include "experiments.hpp"
-#include "run/node_memory.hpp"
+#include "run/node_memory_set_up.hpp"
 
 namespace probe {
 
 namespace {
 
 using antiphon::mpi::NodeMemory;
+
+/// Sets up the memory of a node's ranks; null if they have none. Collective.
+std::unique_ptr<NodeMemory> set_up(MPI_Comm comm, int rank, const std::vector<int>& nodes, std::size_t fetched_bytes) {
+  antiphon::mpi::NodeMemorySetUp set_up(comm, rank, nodes, fetched_bytes);
+  while (!set_up.advance()) sched_yield();
+  return set_up.take();
+}
 
 /// One of a pair, and how it waits for the other through shared memory.
 struct Side {
@@ -63,7 +70,7 @@ void shared(World& world, const Task& task) {
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
   for (const bool fetches : {false, true}) {
     const std::unique_ptr<NodeMemory> memory =
-        NodeMemory::set_up(comm, nodes, fetches ? 1 : NodeMemory::never_fetched_bytes);
+        set_up(comm, world.rank(), nodes, fetches ? 1 : NodeMemory::never_fetched_bytes);
     const bool takes_part = seat.taken() && memory != nullptr && memory->index_of(seat.peer) >= 0;
     for (const std::int64_t bytes : sizes) {
       std::vector<double> times;
