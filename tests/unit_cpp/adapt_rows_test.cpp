@@ -16,7 +16,7 @@ namespace {
 
 constexpr int ranks = 16;
 constexpr double hop_ns = 5e5;  ///< a chain's call takes this where calls overlap, and ranks × this alone
-constexpr double agreement_ns = 4e5;
+constexpr double sharing_ns = 4e5;
 
 class Row {
  public:
@@ -72,7 +72,7 @@ class Row {
     for (Turns& turns : turns_)
       for (std::size_t i = 0; i < most.size(); ++i) most[i] = std::max(most[i], turns.numbers()[i]);
     for (Turns& turns : turns_) std::copy(most.begin(), most.end(), turns.numbers().begin());
-    agreed_at_ns_ = *std::max_element(now_.begin(), now_.end()) + agreement_ns;
+    agreed_at_ns_ = *std::max_element(now_.begin(), now_.end()) + sharing_ns;
     meanwhile_ = 0;
     until_agreed_.assign(ranks, 0);
     conclude_at_ = std::max<std::uint64_t>(ranks, turns_[0].calls_to_agree());

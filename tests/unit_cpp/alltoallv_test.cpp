@@ -3,6 +3,7 @@
 // about the other ranks.
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <random>
 
 #include <doctest/doctest.h>
@@ -44,8 +45,16 @@ std::int64_t place(const std::vector<std::int64_t>& sizes, std::vector<std::int6
 Exchange make_exchange(const Algorithm& a, int ranks, const SizeOf& sizes, const Parameters& parameters,
                        Random& random) {
   Exchange e;
+  std::vector<std::int64_t> all;
+  for (int from = 0; from < ranks; ++from) {
+    for (int to = 0; to < ranks; ++to) all.push_back(sizes(from, to));
+  }
+  const auto counts = std::make_shared<const std::vector<std::int64_t>>(std::move(all));
+  const int per_node = 1 + static_cast<int>(random() % 4);
   for (int rank = 0; rank < ranks; ++rank) {
     Problem p;
+    if (a.knowledge == Knowledge::all_counts) p.all_counts = counts;
+    if (a.levels) p.node_sizes = blocked_nodes(ranks, per_node);
     p.collective = Collective::alltoallv;
     p.rank = rank;
     p.size = ranks;
@@ -113,7 +122,7 @@ std::vector<Parameters> parameters_to_try(const Algorithm& a) {
   };
   for (const std::int64_t piece : {1, 7, 16}) {
     for (const std::int64_t window : {1, 2, 5}) {
-      Parameters set{{"piece_bytes", piece}};
+      Parameters set{{has("piece_bytes") ? "piece_bytes" : "segment_bytes", piece}};
       if (has("window")) set.push_back({"window", window});
       if (has("credit_bytes")) {
         set.push_back({"credit_bytes", piece * window * 3});
