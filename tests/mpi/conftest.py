@@ -160,8 +160,8 @@ def run_ranks(tmp_path: Path) -> Run:
             variables["LD_PRELOAD"] = ":".join(map(str, objects))
         if preload:
             variables.setdefault("ANTIPHON_SUMMARY", str(summary))
-        if mpi.family == "mpich" and (n > len(os.sched_getaffinity(0)) or "PYTEST_XDIST_WORKER" in os.environ):
-            # Its waiting ranks otherwise keep the cores that others need; Open MPI's give them away by themselves.
+        if mpi.family == "mpich" and n > len(os.sched_getaffinity(0)):
+            # Its waiting ranks otherwise keep the cores that the others need; Open MPI's give them away by themselves.
             variables.setdefault("MPIR_CVAR_ENABLE_HEAVY_YIELD", "1")
         command = launch.launch_command(mpi, n, [str(a) for a in argv], variables, oversubscribe=True, as_root=True)
         # The launcher is asked to end, so that it ends the ranks.
