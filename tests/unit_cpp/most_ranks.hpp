@@ -10,3 +10,6 @@ inline int most_ranks(int otherwise) {
   const char* limit = std::getenv("ANTIPHON_TEST_MAX_RANKS");
   return limit == nullptr ? otherwise : std::min(otherwise, std::atoi(limit));
 }
+
+/// Tells whether there is such a limit: simulations of hundreds of ranks take minutes under a sanitizer.
+inline bool few_ranks() { return most_ranks(17) < 17; }
