@@ -86,7 +86,7 @@ def test_where_it_pays(mpi: Any, tmp_path: Path) -> None:
         smooth = summary(lab, mpi, tmp_path, "smooth")
         noise = summary(lab, mpi, tmp_path)
     assert encoded_calls(smooth) == CALLS
-    # These are calls 1 and 2, then 8 and 32.
-    assert encoded_calls(noise) == 4
+    # Calls 2, 8 and 32 are judged. The call before each is encoded, too, so that plans and memory are warm.
+    assert encoded_calls(noise) == 6
     assert next(row for row in smooth["compression"] if row["class"] == "between nodes")["rate"] > 1.3
     assert next(row for row in noise["compression"] if row["class"] == "between nodes")["encoded"] == 0
