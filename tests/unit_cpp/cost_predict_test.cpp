@@ -108,7 +108,8 @@ TEST_CASE("a prediction for every algorithm, also for many ranks") {
     const auto few = predict({a->collective, 4096}, *a, {}, Cluster::blocked(machine, 16, per_node));
     REQUIRE(few);
     CHECK(few->seconds > 0);
-    const auto many = predict({a->collective, 4096}, *a, {}, Cluster::blocked(machine, few_ranks() ? 64 : 256, per_node));
+    const auto many =
+        predict({a->collective, 4096}, *a, {}, Cluster::blocked(machine, few_ranks() ? 64 : 256, per_node));
     if (many) CHECK(many->seconds > few->seconds * (a->multicasts ? 0.99 : 1));  // one copy on the wire, for any P
   }
 }
