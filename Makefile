@@ -34,7 +34,8 @@ algorithm: ## One algorithm against the reference, without the rest of the build
 object: ABI ?= mpich
 object: ## One preload object, put in place of the installed one for `.venv/bin/pytest tests/mpi` (ABI=mpich)
 	@cmake --build build/wheel -j $(JOBS) --target antiphon-$(ABI)
-	@cp build/wheel/mpi/libantiphon-$(ABI).so "$$(.venv/bin/python -c 'from antiphon.mpi import launch; print(launch.lib_dir())')"
+	@# A new file: programs that run have the old one mapped, and die of a bus error if it changes.
+	@install build/wheel/mpi/libantiphon-$(ABI).so "$$(.venv/bin/python -c 'from antiphon.mpi import launch; print(launch.lib_dir())')"
 
 clang: ## The core, compiled by Clang
 	@cmake --preset clang >/dev/null
