@@ -101,6 +101,7 @@ class Turns {
   void skip();
 
   [[nodiscard]] int in_use() const { return in_use_; }
+  [[nodiscard]] bool in_rows() const { return lead_ > 0; }  ///< as Terms
   /// Tells whether some comparison has ended since the network last changed: the way in use is more than a guess.
   [[nodiscard]] bool knows() const;
 
@@ -170,6 +171,10 @@ class Turns {
   void add_unit(const Contender& contender, std::uint64_t first);
   bool plan_trial(const Contender& contender, double most_calls);
   void plan_watch(double calls);
+  void watch_last_calls();
+  void forget_times();
+  /// Of what agreeing takes, the greatest counts in rows, else the least.
+  void offer_agreement_ns(std::int64_t ns) { numbers_[0] = in_rows() ? ns : -ns; }
   [[nodiscard]] int next_to_try() const;
 
   std::vector<Contender> contenders_;

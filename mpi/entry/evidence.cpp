@@ -58,8 +58,7 @@ Turns::Terms terms_for(const Evidence::Calls& calls, const CommShape& shape, Evi
 
 Evidence::Evidence(const Calls& calls, std::vector<Choice> ways, const Expected& expected, const CommShape& shape)
     : calls_(calls), shape_(shape), ways_(std::move(ways)),
-      turns_(terms_for(calls, shape, expected, static_cast<int>(ways_.size()))),
-      in_rows_(!calls.nonblocking && overlaps(calls.collective)) {
+      turns_(terms_for(calls, shape, expected, static_cast<int>(ways_.size()))) {
   for (const Choice& way : ways_) texts_.push_back(way.to_string());
   for (std::size_t i = 1; i < ways_.size(); ++i) ways_[i].reason = "takes turns with " + texts_[0] + ": see \"tried\"";
 }
@@ -141,7 +140,7 @@ void Evidence::agree(MPI_Comm comm, bool comm_is_own) {
   const double began_s = now_s();
   if (!is_sharing_) {
     take_times();
-    rides_ = in_rows_ && comm_is_own;
+    rides_ = turns_.in_rows() && comm_is_own;
     if (comm != MPI_COMM_NULL) begin_sharing(comm);
     if (!is_sharing_) return turns_.skip();
     sharing_s_ = now_s() - began_s;
@@ -153,7 +152,7 @@ void Evidence::agree(MPI_Comm comm, bool comm_is_own) {
   if (!finish_sharing()) return turns_.skip();
   sharing_s_ += rides_ ? now_s() - began_s : 0;
   // Where ranks wait for the last one although calls overlap, that time says nothing of what comes.
-  if (in_rows_ && !rides_) sharing_s_ = 0;
+  if (turns_.in_rows() && !rides_) sharing_s_ = 0;
   conclude();
 }
 

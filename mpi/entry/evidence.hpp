@@ -58,7 +58,7 @@ class Evidence {
   /// later, when end() returns true again.
   void agree(MPI_Comm comm, bool comm_is_own);
   /// Tells whether ranks have agreed once, and do so again without waiting if they have a communicator for that.
-  [[nodiscard]] bool wants_own_comm() const { return agreed_ && in_rows_; }
+  [[nodiscard]] bool wants_own_comm() const { return agreed_ && turns_.in_rows(); }
   /// Waits for what was begun, if anything; all ranks have begun it. Returns false if that failed.
   bool finish_sharing();
 
@@ -91,7 +91,6 @@ class Evidence {
   bool decided_ = false;  ///< some comparison has ended in this run
   std::optional<Turns> offered_;
   bool agreed_ = false;  ///< once
-  bool in_rows_;         ///< calls overlap
   bool rides_ = false;   ///< ranks agree while calls go on
   /// The numbers that ranks agree on, while that is under way, and how long it holds this rank up.
   std::vector<std::int64_t> shared_;

@@ -64,11 +64,9 @@ Turns::Turns(const Terms& terms)
   const auto least = std::max(static_cast<std::uint64_t>(least_first_round), row_);
   length_ = std::max(static_cast<std::uint64_t>(terms.first_round), least);
   slots_.clear();
-  for (std::uint64_t call = length_ - std::min(length_, watched_calls) / row_ * row_; call < length_;)
-    add_slot(call, row_, in_use_);
-  numbers_.assign(slots_.size() + heads, no_time);
-  numbers_[0] = lead_ > 0 ? agreement_ns_ : -agreement_ns_;
-  numbers_[1] = 0;
+  watch_last_calls();
+  forget_times();
+  offer_agreement_ns(agreement_ns_);
 }
 
 bool Turns::done(std::int64_t ns) {
@@ -107,7 +105,7 @@ void Turns::take_in(std::int64_t agreement_ns, const Meanwhile& meanwhile) {
   if (watch()) forget();
   else if (tried_ >= 0) compare();
   begin_round();
-  numbers_[0] = lead_ > 0 ? agreement_ns : -agreement_ns;
+  offer_agreement_ns(agreement_ns);
   numbers_[1] = static_cast<std::int64_t>(meanwhile.until_agreed);
 }
 
@@ -120,7 +118,7 @@ void Turns::resume(const Turns& since) {
   lost_ns_ += since.lost_ns_;
   calls_ += call_ + since.calls_;
   begin_round();
-  numbers_[0] = lead_ > 0 ? agreement_ns_ : -agreement_ns_;
+  offer_agreement_ns(agreement_ns_);
 }
 
 std::int64_t Turns::fingerprint() const {
@@ -353,8 +351,19 @@ void Turns::plan_watch(double calls) {
   tried_ = -1;
   length_ = static_cast<std::uint64_t>(
       std::clamp(calls, static_cast<double>(watched_calls), static_cast<double>(longest_round)));
-  const std::uint64_t times = watched_calls / row_;
-  for (std::uint64_t call = length_ - times * row_; call < length_;) add_slot(call, row_, in_use_);
+  watch_last_calls();
+}
+
+/// Wants the times of this round's last calls, in whole rows.
+void Turns::watch_last_calls() {
+  const std::uint64_t rows = std::min(length_, watched_calls) / row_;
+  for (std::uint64_t call = length_ - rows * row_; call < length_;) add_slot(call, row_, in_use_);
+}
+
+/// No call of this round has a time yet.
+void Turns::forget_times() {
+  numbers_.resize(slots_.size() + heads);
+  std::fill(numbers_.begin() + heads, numbers_.end(), no_time);
 }
 
 void Turns::begin_round() {
@@ -368,8 +377,7 @@ void Turns::begin_round() {
   if (!timed || !overlap_known || tried_ < 0 || !plan_trial(at(tried_), most)) plan_watch(most);
   call_ = 0;
   slot_ = 0;
-  numbers_.resize(slots_.size() + heads);
-  std::fill(numbers_.begin() + heads, numbers_.end(), no_time);
+  forget_times();
 }
 
 }  // namespace antiphon
