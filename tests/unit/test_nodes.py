@@ -64,6 +64,15 @@ def test_all_is_well() -> None:
     assert not any("scan" in line for line in report.answer), "only calls that the trial made are told"
 
 
+@pytest.mark.parametrize("tried_first", [True, False])
+def test_tried_calls_do_not_count(tried_first: bool) -> None:
+    """GIVEN calls of one kind, some of which tried the library's way THEN what did most of them is told."""
+    tried = RUN[1].replace('done_by="rotated",reason=""} 5', 'done_by="library",reason="by turns with rotated"} 2')
+    found = ran([tried, *RUN] if tried_first else [*RUN, tried])
+    assert [call.done_by for call in found.calls if call.collective == "alltoall"] == ["rotated"]
+    assert not any("by turns" in line for line in judge(answered(), found).answer)
+
+
 @pytest.mark.parametrize(("changed", "name", "status", "said"), [
     ({"antiphon": {"version": "0.0.9"}}, "installation", FAIL, "Antiphon 0.0.9 (build 01234567) on node3"),
     ({"antiphon": {"builds": {"openmpi": "ffffffffffff"}}}, "installation", FAIL, "(build ffffffff) on node3"),

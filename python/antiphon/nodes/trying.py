@@ -20,12 +20,13 @@ LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 
 @dataclass(frozen=True)
 class Call:
-    """A kind of calls, and what did them."""
+    """A kind of calls, and what did most of them."""
 
     collective: str
     bytes: int
     done_by: str
     reason: str
+    count: int
 
     @property
     def accelerated(self) -> bool:
@@ -59,12 +60,18 @@ class Trial:
         if match[1] == "antiphon_network":
             self.network, self.transport = labels["text"], labels["transport"]
         elif match[1] == "antiphon_collective_calls":
-            self._take_call(labels)
+            self._take_calls(labels, int(float(match[3])))
 
-    def _take_call(self, labels: Mapping[str, str]) -> None:
+    def _take_calls(self, labels: Mapping[str, str], count: int) -> None:
+        """Takes a kind of calls, but for the fewer that only tried another way."""
         size = int(labels["most_bytes"]) if labels["most_bytes"].isdigit() else -1
-        if labels["collective"] in COLLECTIVES and size in SIZES and labels["least_bytes"] == labels["most_bytes"]:
-            self.calls.append(Call(labels["collective"], size, labels["done_by"], labels["reason"]))
+        if labels["collective"] not in COLLECTIVES or size not in SIZES or labels["least_bytes"] != labels["most_bytes"]:
+            return
+        taken = Call(labels["collective"], size, labels["done_by"], labels["reason"], count)
+        same = [call for call in self.calls if (call.collective, call.bytes) == (taken.collective, size)]
+        if any(call.count >= count for call in same):
+            return
+        self.calls = [call for call in self.calls if call not in same] + [taken]
 
     def to_json(self) -> dict[str, Any]:
         calls = [vars(call) | {"accelerated": call.accelerated} for call in self.calls]
