@@ -141,7 +141,7 @@ class CommState {
   /// Tells whether this call must be left to the library because some rank's buffers are in a GPU's memory, alike on
   /// all ranks; `here` speaks of this rank.
   bool leaves_devices(Collective collective, bool here) {
-    return some_process_may_have_devices() && devices_.leaves(collective, here, own_comm());
+    return world.some_may_have_devices && devices_.leaves(collective, here, own_comm());
   }
 
   /// Returns the communicator of schedules' messages.

@@ -10,8 +10,6 @@ namespace antiphon::mpi {
 
 namespace {
 
-bool may_be_somewhere = false;
-
 struct Span {
   std::int64_t low = 0, high = 0;
   bool empty = true;
@@ -111,21 +109,10 @@ bool DeviceAgreement::leaves(Collective collective, bool here, MPI_Comm own_comm
   return state.leaves;
 }
 
-bool some_process_may_have_devices() { return may_be_somewhere; }
-
 bool any_rank_has(bool here, MPI_Comm own_comm) {
   int some = here ? 1 : 0;
   PMPI_Allreduce(MPI_IN_PLACE, &some, 1, MPI_INT, MPI_MAX, own_comm);
   return some != 0;
-}
-
-void look_for_devices() {
-  const std::string& wanted = world.settings.gpu;
-  const bool here = wanted == "on" || (wanted == "auto" && may_have_devices());
-  watch_for_drivers(here);
-  int some = here ? 1 : 0;
-  PMPI_Allreduce(MPI_IN_PLACE, &some, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-  may_be_somewhere = some != 0;
 }
 
 }  // namespace antiphon::mpi

@@ -60,9 +60,4 @@ class DeviceAgreement {
 /// Tells whether some rank's buffers are in a GPU's memory; collective.
 bool any_rank_has(bool here, MPI_Comm own_comm);
 
-/// Tells whether a process of the job may have such buffers; true on all ranks or none.
-bool some_process_may_have_devices();
-/// Finds out whether any process of the job may have buffers in a GPU's memory. Collective over MPI_COMM_WORLD.
-void look_for_devices();
-
 }  // namespace antiphon::mpi

@@ -73,7 +73,6 @@ void after_init() {
     prepare_datatypes();
     start_capture();
     CommState::prepare();
-    look_for_devices();
     trace::start();
     start_framing();
     summary::start();

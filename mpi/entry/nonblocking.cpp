@@ -51,7 +51,7 @@ Outcome attempt(const Call& given, CommState& state, MPI_Request* request) {
   if (!d.schedulable) return leave(Fate::not_schedulable, outcome);
   // Only the library's messages copy such elements, and within its progress none may be waited for.
   if (d.has_gaps()) return leave(Fate::gaps, outcome);
-  if (some_process_may_have_devices()) return leave(Fate::device_memory, outcome);
+  if (world.some_may_have_devices) return leave(Fate::device_memory, outcome);
   if (!operations_advance_always()) return leave(Fate::no_progress, outcome);
   const Choice& choice = state.decisions().decide(asked_without_waiting(d, given.form == Form::plain));
   if (choice.algorithm == nullptr) {

@@ -128,7 +128,7 @@ bool plan(PersistentCall& op, CommState& state, bool always) {
 
 /// Tells whether some rank's buffers are in a GPU's memory; the library moves such data.
 bool on_devices(Description& d, CommState& state) {
-  return some_process_may_have_devices() && any_rank_has(DeviceBuffers(d).any(), state.own_comm());
+  return world.some_may_have_devices && any_rank_has(DeviceBuffers(d).any(), state.own_comm());
 }
 
 void PersistentCall::begin() {

@@ -2,15 +2,14 @@
 #include "job/find_network.hpp"
 
 #include <mpi.h>
-#include <unistd.h>
 
-#include <array>
 #include <cstdlib>
 #include <optional>
 #include <string>
 
 #include "job/library_traits.hpp"
 #include "job/library_variables.hpp"
+#include "job/node_name.hpp"
 #include "job/shared_text.hpp"
 
 namespace antiphon::mpi {
@@ -32,11 +31,9 @@ network::Told told() {
 Sighting look() {
   const char* const directory = std::getenv("ANTIPHON_SYSTEM_ROOT");
   const std::string root = directory == nullptr ? "" : directory;
-  std::array<char, 256> host{};
-  gethostname(host.data(), host.size() - 1);
   Sighting s{.devices = network::open_devices(root, "/proc/self/fd"),
              .told = told(),
-             .host = host.data(),
+             .host = host_name(),
              .machine = network::read_machine(root)};
   for (auto& [interface, keys] : network::leaving(network::open_connections(), network::own_addresses()))
     s.links.push_back({network::read_interface(root, interface), std::move(keys)});

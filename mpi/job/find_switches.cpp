@@ -2,10 +2,8 @@
 #include "job/find_switches.hpp"
 
 #include <mpi.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <map>
 #include <numeric>
@@ -16,6 +14,7 @@
 #include "antiphon/index.hpp"
 #include "antiphon/places.hpp"
 #include "antiphon/text.hpp"
+#include "job/node_name.hpp"
 #include "job/shared_text.hpp"
 #include "job/warn.hpp"
 #include "network/switches.hpp"
@@ -25,12 +24,6 @@ namespace antiphon::mpi {
 namespace {
 
 constexpr const char* slurm_variable = "SLURM_TOPOLOGY_ADDR";
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
 
 /// The job's nodes, in the order of their lowest ranks.
 struct Nodes {

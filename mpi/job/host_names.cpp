@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/host_names.hpp"
 
-#include <unistd.h>
-
-#include <array>
-
+#include "job/node_name.hpp"
 #include "job/world.hpp"
 
 namespace antiphon::mpi {
@@ -12,12 +9,6 @@ namespace antiphon::mpi {
 namespace {
 
 constexpr int name_bytes = static_cast<int>(AssumedLocation::most_name_bytes);
-
-std::string own_name() {
-  std::array<char, name_bytes> name{};
-  gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
 
 }  // namespace
 
@@ -27,7 +18,7 @@ std::vector<std::string> gather_host_names(MPI_Comm comm) {
   PMPI_Comm_rank(comm, &rank);
   PMPI_Comm_size(comm, &size);
   const AssumedLocation* const assumed = own_assumed_location();
-  std::string name = assumed == nullptr ? own_name() : assumed->node;
+  std::string name = assumed == nullptr ? host_name() : assumed->node;
   name.resize(name_bytes);
   std::string all(rank == 0 ? static_cast<std::size_t>(size) * name_bytes : 0, '\0');
   PMPI_Gather(name.data(), name_bytes, MPI_CHAR, all.data(), name_bytes, MPI_CHAR, 0, comm);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts of any length between the ranks of MPI_COMM_WORLD. Both calls are collective.
+// What the ranks of MPI_COMM_WORLD tell each other in MPI_Init. All calls are collective. They go along one tree, so a
+// rank opens few connections for them: the library's own collectives would open some for each kind of call, and a
+// gathering of texts one from every rank to rank 0.
 #pragma once
 
 #include <string>

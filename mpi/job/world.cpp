@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "antiphon/error.hpp"
+#include "job/devices.hpp"
 #include "job/environment.hpp"
 #include "job/find_network.hpp"
 #include "job/find_switches.hpp"
+#include "job/introduction.hpp"
 #include "job/library_traits.hpp"
 #include "job/link_rate.hpp"
 #include "job/profile_store.hpp"
@@ -24,33 +27,22 @@ namespace {
 /// Returns rank 0's settings on every rank.
 Settings agree_on_settings(int rank) { return deserialize(from_rank_0(rank == 0 ? serialize(read_settings()) : "")); }
 
-/// Tells whether no rank was given other settings than rank 0; the lowest that was says so. A rank without any takes
-/// rank 0's: launchers do not carry variables to other nodes unless they are told to.
-bool settings_are_alike(int rank, int size) {
+/// Tells whether this rank was given other settings than rank 0. A rank without any takes rank 0's: launchers do not
+/// carry variables to other nodes unless they are told to.
+bool has_own_settings() {
   const std::string own = own_settings();
-  int differs = own.empty() || own == world.settings.environment ? size : rank;
-  int first = size;
-  PMPI_Allreduce(&differs, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  if (first == rank) {
-    warn_left_alone("rank " + std::to_string(rank) + " has " + first_difference(own, world.settings.environment) +
-                    ", unlike rank 0 (hint: give all ranks the same ANTIPHON variables)");
-  }
-  return first == size;
+  return !own.empty() && own != world.settings.environment;
 }
 
-/// Returns, for each rank, the lowest rank that shares memory with it, as the MPI library sees it.
-std::vector<int> find_nodes(int rank, int size) {
-  MPI_Comm node = MPI_COMM_NULL;
-  PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
-  int lowest = rank;
-  PMPI_Bcast(&lowest, 1, MPI_INT, 0, node);
-  PMPI_Comm_free(&node);
-  std::vector<int> nodes(static_cast<std::size_t>(size));
-  PMPI_Allgather(&lowest, 1, MPI_INT, nodes.data(), 1, MPI_INT, MPI_COMM_WORLD);
-  return nodes;
+/// Looks for a GPU in this process or on its node, where one is wanted.
+bool look_for_device() {
+  const std::string& wanted = world.settings.gpu;
+  const bool here = wanted == "on" || (wanted == "auto" && may_have_devices());
+  watch_for_drivers(here);
+  return here;
 }
 
-/// Returns the same from ANTIPHON_NODES; empty if that is not set or does not fit.
+/// Returns, for each rank, the lowest rank on its node by ANTIPHON_NODES; empty if that is not set or does not fit.
 std::vector<int> assumed_nodes(const std::string& text, int rank, int size) {
   if (text.empty()) return {};
   world.assumed_locations = parse_assumed_nodes(text);
@@ -65,6 +57,20 @@ std::vector<int> assumed_nodes(const std::string& text, int rank, int size) {
   for (const AssumedLocation& location : world.assumed_locations)
     nodes.push_back(lowest.emplace(location.node, static_cast<int>(nodes.size())).first->second);
   return nodes;
+}
+
+/// Learns what all ranks have told. Returns false if their settings differ; the lowest that differs says so.
+bool get_to_know_all(int rank, int size) {
+  Introduction all = introduce(has_own_settings(), look_for_device());
+  if (all.first_different == rank) {
+    warn_left_alone("rank " + std::to_string(rank) + " has " +
+                    first_difference(own_settings(), world.settings.environment) +
+                    ", unlike rank 0 (hint: give all ranks the same ANTIPHON variables)");
+  }
+  world.some_may_have_devices = all.some_may_have_devices;
+  world.node_of_rank = assumed_nodes(world.settings.nodes, rank, size);
+  if (world.node_of_rank.empty()) world.node_of_rank = std::move(all.node_of_rank);
+  return all.first_different == size;
 }
 
 /// Reads what the settings say in languages of their own. Returns what is wrong with them: the same on every rank, or
@@ -130,12 +136,10 @@ void start_world() {
   PMPI_Comm_size(MPI_COMM_WORLD, &size);
   world.settings = agree_on_settings(rank);
   if (!world.settings.enabled) return;
-  world.settings.enabled = settings_are_alike(rank, size);
+  world.settings.enabled = get_to_know_all(rank, size);
   if (!world.settings.enabled) return;
   world.mpi = library_name();
   world.restarts_requests = library_restarts_requests();
-  world.node_of_rank = assumed_nodes(world.settings.nodes, rank, size);
-  if (world.node_of_rank.empty()) world.node_of_rank = find_nodes(rank, size);
   look_at_network(rank == 0);
   if (const std::string wrong = read_languages(); !wrong.empty()) {
     if (rank == 0) warn_left_alone(wrong);

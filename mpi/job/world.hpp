@@ -41,7 +41,8 @@ struct World {
   PlanUse plan_use;
   MPI_Group group = MPI_GROUP_NULL;
   Switches switches;
-  std::vector<int> node_of_rank;  ///< by rank of MPI_COMM_WORLD; nodes are numbered by their lowest rank
+  bool some_may_have_devices = false;  ///< a rank uses a GPU, or its node has one
+  std::vector<int> node_of_rank;       ///< by rank of MPI_COMM_WORLD; nodes are numbered by their lowest rank
   /// ANTIPHON_NODES gives the location of each rank; empty means that ranks are where they really are.
   std::vector<AssumedLocation> assumed_locations;
 

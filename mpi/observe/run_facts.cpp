@@ -7,6 +7,7 @@
 #include "antiphon.h"
 #include "antiphon/text.hpp"
 #include "job/library_traits.hpp"
+#include "job/node_name.hpp"
 #include "job/world.hpp"
 
 namespace antiphon::mpi {
@@ -23,12 +24,6 @@ std::string date_text(std::time_t when) {
   gmtime_r(&when, &parts);
   std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
   return text;
-}
-
-std::string host_name() {
-  char name[256] = "";
-  gethostname(name, sizeof name - 1);
-  return name;
 }
 
 std::vector<std::string> node_names() {

@@ -12,8 +12,6 @@ namespace antiphon::mpi {
 std::string program_name();
 /// Returns a time as "2026-01-31T12:00:00Z".
 std::string date_text(std::time_t when);
-/// Returns this node's name.
-std::string host_name();
 /// Returns the names of the nodes, in the order of their lowest ranks. Collective over MPI_COMM_WORLD.
 std::vector<std::string> node_names();
 /// Returns the MPI library and its version, as "Open MPI v5.0.7".

@@ -9,6 +9,7 @@
 #include <map>
 #include <string>
 
+#include "job/start_tree.hpp"
 #include "job/warn.hpp"
 #include "start/identity.hpp"
 #include "start/job_data.hpp"
@@ -28,32 +29,30 @@ constexpr const JobData* ways[] = {&pmix_data, &pmi_data};
 /// Sends only between processes that are still in MPI_Init, so no receive of the program can take these messages.
 class Handshake {
  public:
-  Handshake(const JobData& way, int rank, int size) : way_(way), rank_(rank), size_(size) {}
+  Handshake(const JobData& way, const StartTree& tree) : way_(way), tree_(tree) {}
 
-  /// Returns the lowest rank that is missing or different, as far as this rank's part of the tree knows, or nobody. The
-  /// ranks form a binary tree, from which those that do not take part are cut out: each part that remains has a
-  /// neighbour that is missing, and finds it.
+  /// Returns the lowest rank that is missing or different, as far as this rank's part of the tree knows, or nobody.
+  /// Those that do not take part are cut out of the tree: each part that remains has a neighbour that is missing, and
+  /// finds it.
   int run() {
     int found = nobody;
-    for (const int child : {2 * rank_ + 1, 2 * rank_ + 2}) {
-      if (child < size_) found = std::min(found, takes_part(child) ? receive(child) : child);
-    }
-    const int parent = (rank_ - 1) / 2;
-    if (rank_ > 0 && takes_part(parent)) {
+    for (const int child : tree_.children()) found = std::min(found, takes_part(child) ? receive(child) : child);
+    const int parent = tree_.parent();
+    if (tree_.rank > 0 && takes_part(parent)) {
       send(found, parent);
       found = receive(parent);
-    } else if (rank_ > 0) {
+    } else if (tree_.rank > 0) {
       found = std::min(found, parent);
     }
-    for (const int child : {2 * rank_ + 1, 2 * rank_ + 2}) {
-      if (child < size_ && takes_part(child)) send(found, child);
+    for (const int child : tree_.children()) {
+      if (takes_part(child)) send(found, child);
     }
     return found;
   }
 
   /// Tells whether no lower rank has an object that would speak.
   bool is_lowest() {
-    for (int lower = 0; lower < rank_; ++lower) {
+    for (int lower = 0; lower < tree_.rank; ++lower) {
       if (!text_of(lower).empty()) return false;
     }
     return true;
@@ -70,14 +69,14 @@ class Handshake {
 
   static int receive(int rank) {
     int value = nobody;
+    wait_for_message(rank, tag);
     PMPI_Recv(&value, 1, MPI_INT, rank, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     return value;
   }
   static void send(int value, int rank) { PMPI_Send(&value, 1, MPI_INT, rank, tag, MPI_COMM_WORLD); }
 
   const JobData& way_;
-  int rank_;
-  int size_;
+  StartTree tree_;
   std::map<int, std::string> texts_;
 };
 
@@ -112,17 +111,14 @@ void announce() {
 }
 
 bool all_take_part() {
-  int rank = 0;
-  int size = 0;
-  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  PMPI_Comm_size(MPI_COMM_WORLD, &size);
+  const StartTree tree = StartTree::of_world();
   const JobData* way = nullptr;
   for (const JobData* candidate : ways) {
-    if (candidate->own_rank() == rank && way == nullptr) way = candidate;
+    if (candidate->own_rank() == tree.rank && way == nullptr) way = candidate;
   }
-  if (size == 1) return true;
-  if (way == nullptr) return is_promised(rank);
-  Handshake handshake(*way, rank, size);
+  if (tree.size == 1) return true;
+  if (way == nullptr) return is_promised(tree.rank);
+  Handshake handshake(*way, tree);
   const int which = handshake.run();
   if (which != nobody) say_why(handshake, which);
   return which == nobody;

@@ -65,7 +65,11 @@ class Trial:
     def _take_calls(self, labels: Mapping[str, str], count: int) -> None:
         """Takes a kind of calls, but for the fewer that only tried another way."""
         size = int(labels["most_bytes"]) if labels["most_bytes"].isdigit() else -1
-        if labels["collective"] not in COLLECTIVES or size not in SIZES or labels["least_bytes"] != labels["most_bytes"]:
+        if (
+            labels["collective"] not in COLLECTIVES
+            or size not in SIZES
+            or labels["least_bytes"] != labels["most_bytes"]
+        ):
             return
         taken = Call(labels["collective"], size, labels["done_by"], labels["reason"], count)
         same = [call for call in self.calls if (call.collective, call.bytes) == (taken.collective, size)]
