@@ -6,6 +6,7 @@ from __future__ import annotations
 import copy
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -207,9 +208,9 @@ def test_joint_writes_what_it_found(trace: Path, tmp_path: Path, made: Path) -> 
 
 
 def dry_run(made: Path, *options: object) -> tuple[str, str]:
-    """Returns the launcher's command line, and what was said."""
+    """Returns the launcher's command line with each variable as NAME=VALUE, and what was said."""
     done = antiphon("run", "--plan", made, *options, "--dry-run", sys.executable, "-c", "import mpi4py.MPI")
-    return done.stdout, done.stderr
+    return re.sub(r"-genv (\w+) ", r"\1=", done.stdout), done.stderr
 
 
 def test_a_run_takes_what_fits(made: Path, tmp_path: Path) -> None:

@@ -34,6 +34,8 @@ def test_each_collective(mpi: Mpi, n: int, check: Check) -> None:
     """GIVEN nonblocking calls that Antiphon never leaves out THEN all results are right, and schedules did them."""
     if not has_hook(mpi) and mpi.abi == "mpich":
         pytest.skip("MPICH 4.0's own nonblocking collectives fail, or hang in MPI_Finalize")
+    if mpi.abi == "mpiabi" and n != 3:
+        pytest.skip("the same library as mpich, without schedules")
     result = check(mpi, n, "--quick", *COLLECTIVES, *REST, nonblocking=True, ANTIPHON_FORCE="*:on")
     for collective in COLLECTIVES if n > 1 else []:
         used = result.used(f"i{collective}")
