@@ -42,6 +42,21 @@ def _offer_files(app: Sphinx, name: str, source: list[str]) -> None:
     source[0] = re.sub(r"\[([^\]]+)\]\(([^)#:\s]+)(?:#[^)]*)?\)", link, source[0])
 
 
+def _show_pictures(app: Sphinx, name: str, source: list[str]) -> None:
+    """Makes each <picture>, which a repository's viewer shows by the reader's scheme, two images of the theme's."""
+
+    def images(found: re.Match[str]) -> str:
+        dark, light = re.search(r'srcset="([^"]+)"', found[0]), re.search(r'src="([^"]+)"', found[0])
+        text = re.search(r'alt="([^"]+)"', found[0])
+        if dark is None or light is None or text is None:
+            raise ValueError(f"{name}: a <picture> needs srcset, src and alt")
+        both = {"dark": dark[1], "light": light[1]}
+        return "\n".join(f"```{{image}} {both[s]}\n:class: only-{s}\n:alt: {text[1]}\n```" for s in both)
+
+    source[0] = re.sub(r"<picture>.*?</picture>", images, source[0], flags=re.DOTALL)
+
+
 def setup(app: Sphinx) -> None:
     """Is called by Sphinx."""
     app.connect("source-read", _offer_files)
+    app.connect("source-read", _show_pictures)
