@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes what is made from code: docs/reference/algorithms.md from what is registered in the core, and from the
-commands' options the manual pages and completions in share/ (.venv/bin/python scripts/gen_reference.py).
+"""Writes what is made from code (.venv/bin/python scripts/gen_reference.py): in docs/reference/ the pages of
+algorithms, of commands and of the C API, and from the commands' options the manual pages and completions in share/.
 
 With --check nothing is written: exit code 1 if a file is not what would be written.
 """
@@ -13,6 +13,9 @@ import itertools
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+
+import reference_c_api
+import reference_commands
 
 from antiphon import cli, core, shells
 from antiphon.errors import AntiphonError
@@ -66,7 +69,11 @@ def entry(algorithm: core.Algorithm) -> Iterator[str]:
 def pages() -> dict[Path, str]:
     """Returns all generated files."""
     commands = shells.commands(cli.parsers())
-    found = {ROOT / "docs/reference/algorithms.md": text()}
+    found = {
+        ROOT / "docs/reference/algorithms.md": text(),
+        ROOT / "docs/reference/commands.md": reference_commands.page(commands),
+        ROOT / "docs/reference/c-api.md": reference_c_api.page((ROOT / "include/antiphon.h").read_text(encoding="utf-8")),
+    }
     found |= {ROOT / "share" / shell.PATH: shell.text(commands) for shell in (bash, zsh, fish)}
     return found | {ROOT / "share" / name: page for name, page in man.pages(commands).items()}
 

@@ -27,7 +27,7 @@ def test_every_variable_that_is_read_is_known():
 
 
 def test_settings_for_users_are_described():
-    page = (ROOT / "docs" / "guides" / "run.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "environment.md").read_text(encoding="utf-8")
     pages = page + (ROOT / "docs" / "guides" / "multicast.md").read_text(encoding="utf-8")
     described = set(re.findall(r"ANTIPHON(?:_[A-Z_]+)?\b", pages))
     for_tests = {"ANTIPHON_CONFORMANCE_RUN", "ANTIPHON_LAB_RUN", "ANTIPHON_SLOW", "ANTIPHON_TEST_MAX_RANKS"}

@@ -57,7 +57,7 @@ class Settings:
     placement_strict: bool = False
 
     def variables(self) -> dict[str, str]:
-        """The variables that the preload object reads (see docs/guides/run.md)."""
+        """The variables that the preload object reads (see docs/reference/environment.md)."""
         variables = {}
         if self.off:
             variables["ANTIPHON"] = "off"
