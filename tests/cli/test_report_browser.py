@@ -4,33 +4,42 @@
 from __future__ import annotations
 
 import html as text_of_html
+import importlib.util
 import json
 import os
 import re
-import shutil
-import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 from antiphon import report
-from antiphon.report import html
-from antiphon.trace import AS_SCHEDULE, Call, Communicator, RankTrace, Shape, Trace
-from antiphon.trace.writer import encode
 
-DATA = Path(__file__).parent.parent / "data"
-BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
-QUIET = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
-         "--disable-background-networking", "--disable-component-update", "--hide-scrollbars")  # fmt: skip
-#: The browser's own setting of what prefers-color-scheme says.
-SCHEMES = {"dark": "--blink-settings=preferredColorScheme=0", "light": "--blink-settings=preferredColorScheme=1"}
-WIDTHS = (390, 1280)
+pytest.importorskip("matplotlib", reason="brings the font and the images: pip install 'antiphon[plots]'")
+HERE = Path(__file__).parent
+#: What pages look like: the narrow and the wide view side by side, at half size. WRITE_SCREENSHOTS=1 writes them anew.
+EXPECTED = HERE.parent / "data" / "screenshots"
+HEIGHT = 1400
 
-#: Each page is shown in a frame of each width; what is found there is written into the document.
-HARNESS = """<!DOCTYPE html><meta charset="utf-8"><body><script>
-const pages = PAGES, widths = WIDTHS, found = [];
+
+def load(name: str) -> ModuleType:
+    """Returns a module of this folder, which is no package."""
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, HERE / f"{name}.py")
+        assert spec is not None and spec.loader is not None
+        sys.modules[name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[name])
+    return sys.modules[name]
+
+
+browser, report_pages = load("browser"), load("report_pages")
+needs_browser = pytest.mark.skipif(browser.BROWSER is None, reason="no browser: the pages' structure is tested elsewhere")
+
+#: Looks at a page in its frame.
+LOOK = """
 const channel = (text) => text.match(/[\\d.]+/g).map(Number);
 const luminance = (c) => c.slice(0, 3).map((v) => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
   .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
@@ -63,111 +72,45 @@ const look = (name, width, frame) => {
     }).filter(([ratio]) => ratio < 4.5);
   return out;
 };
-let waiting = pages.length * widths.length;
-for (const [name, page] of pages) for (const width of widths) {
-  const frame = document.createElement("iframe");
-  frame.style.width = width + "px"; frame.style.height = "900px"; frame.style.border = 0;
-  frame.onload = () => {
-    found.push(look(name, width, frame));
-    if (!--waiting) document.documentElement.dataset.found = JSON.stringify(found);
-  };
-  frame.srcdoc = page;
-  document.body.append(frame);
-}
-</script>"""
-
-
-def trace_of(path: Path, ranks: int = 40) -> Path:
-    """Writes the trace of a run with two collectives and messages, of more ranks than lanes."""
-    world = Communicator(1, "MPI_COMM_WORLD", tuple(range(ranks)))
-    shapes = [
-        Shape("MPI_Alltoall", world, send_count=64, send_size=8, receive_count=64, receive_size=8, flags=AS_SCHEDULE),
-        Shape("MPI_Allreduce", world, send_count=1, send_size=8),
-        Shape("MPI_Isend", world, peer=0, tag=1, send_count=10, send_size=8),
-    ]
-    traces = []
-    for r in range(ranks):
-        calls = [Call(shapes[i % 3], 10_000_000 * i + 100_000 * r, 7_000_000 - 90_000 * r) for i in range(30)]
-        traces.append(RankTrace(r, [world], shapes, calls, 10**18, 310_000_000, 0))
-    names = ("MPI_Alltoall", "MPI_Allreduce", "MPI_Isend")
-    header = {
-        "ranks": ranks,
-        "functions": list(names),
-        "nodes": [r // 4 for r in range(ranks)],
-        "program": "/bin/solver",
-    }
-    path.write_bytes(encode(Trace(ranks, names, header, traces)))
-    return path
-
-
-def summary_of(path: Path, ranks: int = 40) -> Path:
-    """Writes the summary of the same run."""
-    row = {"least_bytes": 512, "most_bytes": 512, "calls": 10, "rank_calls": 10 * ranks, "bytes": 1 << 20,
-           "time_s": 0.06, "max_time_s": 0.07, "share": 0.2, "waiting_s": 0.05, "moving_s": 0.01, "compared_calls": 80,
-           "reason": None}  # fmt: skip
-    rows = [{**row, "collective": "alltoall", "algorithm": "rotated:piece_bytes=16384,window=2"},
-            {**row, "collective": "allreduce", "algorithm": "library", "reason": "short: latency decides, and the "
-             "library's trees are good at that"}]  # fmt: skip
-    facts = [{"name": "link", "value": "100 Mb/s", "source": "measured at the start", "text": "100 Mb/s (measured)"}]
-    tried = {"collective": "alltoall", "ranks": ranks, "nodes": 10, "least_bytes": 257, "most_bytes": 512, "calls": 10,
-             "in_use": "rotated", "in_use_s": 0.002, "tried": "library", "tried_s": 0.004, "pairs": 24, "decided": True,
-             "lost": 0.01}  # fmt: skip
-    about = {"mpi": "MPICH 5.0.2", "program": "/bin/solver", "started": "2026-01-31T12:00:00Z", "run_s": 0.31}
-    document = {
-        "version": 2,
-        "ranks": ranks,
-        "nodes": 10,
-        **about,
-        "collectives": rows,
-        "facts": facts,
-        "tried": [tried],
-    }
-    path.write_text(json.dumps(document))
-    return path
-
-
-def bench_of(path: Path) -> Path:
-    row = {"collective": "bcast", "ranks": 4, "nodes": 4, "mpi": "MPICH 5", "transport": "ofi", "mode": "sync"}
-    rows = [{**row, "bytes": 4**i, "contender": c, "median_s": 1e-5 * 3**i, "limit_s": 1e-6 * 4**i, "samples": [1e-3]}
-            for i in range(11) for c in ("library", "chain", "multicast")]  # fmt: skip
-    path.write_text(json.dumps({"results": rows}))
-    return path
+"""
 
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Provides a page of each kind."""
-    folder = tmp_path_factory.mktemp("pages")
-    trace = trace_of(folder / "solver.trace")
-    machine = DATA / "two-switches.openmpi.json"
-    made = {
-        "run": report.page_of(summary_of(folder / "run.json"), trace=trace),
-        "traffic": report.page_of(trace, machine),
-        "profile": report.page_of(machine),
-        "bench": report.page_of(bench_of(folder / "bench.json")),
-    }
-    return {name: html.render(page) for name, page in made.items()}
+    made: dict[str, str] = report_pages.make(tmp_path_factory.mktemp("pages"))
+    return made
 
 
-def browse(folder: Path, *options: str) -> str:
-    env = {**os.environ, "HOME": str(folder)}
-    command = [str(BROWSER), *QUIET, f"--user-data-dir={folder / 'browser'}", "--virtual-time-budget=8000", *options]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=100, env=env, check=False)
-    assert "Uncaught" not in result.stderr and "ERR_" not in result.stderr, result.stderr[-2000:]
-    return result.stdout
+Seen = Callable[[str], tuple[list[dict[str, Any]], Path]]
 
 
-@pytest.mark.skipif(BROWSER is None, reason="no browser on this machine; the pages' structure is tested elsewhere")
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_pages_fit_and_can_be_read(scheme: str, pages: dict[str, str], tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def seen(pages: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Seen:
+    """Provides what the browser finds in all pages, and a picture of them, by a colour scheme."""
+    known: dict[str, tuple[list[dict[str, Any]], Path]] = {}
+
+    def look(scheme: str) -> tuple[list[dict[str, Any]], Path]:
+        if scheme not in known:
+            folder = tmp_path_factory.mktemp(scheme)
+            (folder / "frames.html").write_text(browser.frames(pages, height=HEIGHT, script=LOOK))
+            size = f"--window-size={sum(browser.WIDTHS)},{HEIGHT * len(pages)}"
+            said = browser.browse(folder, browser.SCHEMES[scheme], size, f"--screenshot={folder / 'all.png'}",
+                                  "--dump-dom", f"file://{folder / 'frames.html'}")  # fmt: skip
+            found = re.search(r'data-found="([^"]*)"', said)
+            assert found is not None, "a frame was not loaded"
+            known[scheme] = json.loads(text_of_html.unescape(found[1])), folder / "all.png"
+        return known[scheme]
+
+    return look
+
+
+@needs_browser
+@pytest.mark.parametrize("scheme", browser.SCHEMES)
+def test_pages_fit_and_can_be_read(scheme: str, pages: dict[str, str], seen: Seen) -> None:
     """GIVEN a page of each kind, two widths and a colour scheme THEN nothing overflows and every text has contrast."""
-    listed = json.dumps(list(pages.items())).replace("<", "\\u003c")
-    (tmp_path / "harness.html").write_text(HARNESS.replace("PAGES", listed).replace("WIDTHS", str(list(WIDTHS)), 1))
-    seen = browse(tmp_path, SCHEMES[scheme], "--dump-dom", f"file://{tmp_path / 'harness.html'}")
-    said = re.search(r'data-found="([^"]*)"', seen)
-    assert said is not None, "a frame was not loaded"
-    found: list[dict[str, Any]] = json.loads(text_of_html.unescape(said[1]))
-    assert {(one["name"], one["width"]) for one in found} == {(name, width) for name in pages for width in WIDTHS}
+    found, _ = seen(scheme)
+    assert {(one["name"], one["width"]) for one in found} == {(n, width) for n in pages for width in browser.WIDTHS}
     for one in found:
         assert one["scheme"] == scheme
         assert one["overflow"] <= 0 and one["beyond"] == [], one
@@ -177,21 +120,47 @@ def test_pages_fit_and_can_be_read(scheme: str, pages: dict[str, str], tmp_path:
         assert one["faint"] == [], one
 
 
+@needs_browser
+@pytest.mark.parametrize("scheme", browser.SCHEMES)
+def test_pages_look_as_expected(scheme: str, pages: dict[str, str], seen: Seen, tmp_path: Path) -> None:
+    """GIVEN a page of each kind, narrow and wide THEN it looks as its screenshot in the tree does."""
+    pictures = browser.split(seen(scheme)[1], list(pages), HEIGHT)
+    expected = {name: EXPECTED / f"report-{name}-{scheme}.png" for name in pages}
+    if os.environ.get("WRITE_SCREENSHOTS"):
+        for name, picture in pictures.items():
+            browser.keep(picture, expected[name])
+    different = browser.compare(pictures, expected, tmp_path)
+    assert not different, "look at both; if the new one is right: WRITE_SCREENSHOTS=1\n" + "\n".join(different)
+
+
+def test_a_changed_picture_is_found(tmp_path: Path) -> None:
+    """GIVEN screenshots THEN one is not taken for another, nor for one with a section moved by a line of text."""
+    pictures = {path.stem: browser.open_picture(path) for path in sorted(EXPECTED.glob("report-*.png"))}
+    names = list(pictures)
+    assert len(names) == 16
+    rotated = {name: EXPECTED / f"{other}.png" for name, other in zip(names, names[1:] + names[:1], strict=True)}
+    assert len(browser.compare(pictures, rotated, tmp_path)) == len(names)
+    moved = {name: browser.moved_down(picture, below=200, pixels=12) for name, picture in pictures.items()}
+    assert len(browser.compare(moved, {name: EXPECTED / f"{name}.png" for name in names}, tmp_path)) == len(names)
+    assert browser.compare(pictures, {name: EXPECTED / f"{name}.png" for name in names}, tmp_path) == []
+
+
 def test_a_run_s_page_says_where_time_goes(pages: dict[str, str]) -> None:
     page = pages["run"]
     for wanted in ("Where the time went", "38.7 % of it", "83.3 % of that was waiting", "Timeline", "32 of 40 ranks",
                    "Allreduce by the library", "Alltoall by Antiphon", "messages",
                    "What the run tried", "measured at the start", "can gain 20.0 ms at most"):  # fmt: skip
         assert wanted in page, wanted
+    assert "<code>antiphon trace --to perfetto</code> shows each" in page
     drawn = [int(place) for place in re.findall(r"[dz]=?\"?M(\d+) ", page)]
     assert max(drawn) > 220, "the last call begins at 290 of 310 ms, in slice 224 of 240"
 
 
 def test_a_trace_of_another_run_is_refused(tmp_path: Path) -> None:
-    summary, trace = summary_of(tmp_path / "run.json", ranks=4), trace_of(tmp_path / "other.trace", ranks=8)
+    summary, trace = report_pages.summary_of(tmp_path / "run.json", ranks=4), report_pages.trace_of(tmp_path / "other.trace", ranks=8)
     with pytest.raises(report.AntiphonError) as error:
         report.page_of(summary, trace=trace)
     assert "another run" in error.value.message and "8, not 4" in error.value.message
     with pytest.raises(report.AntiphonError) as error:
-        report.page_of(bench_of(tmp_path / "bench.json"), trace=trace)
+        report.page_of(report_pages.bench_of(tmp_path / "bench.json"), trace=trace)
     assert "--trace is for the summary of a run" in error.value.message

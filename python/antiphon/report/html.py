@@ -28,6 +28,7 @@ def render(page: Page) -> str:
         undefined=jinja2.StrictUndefined,
     )
     environment.filters |= {"chart_json": chart_json, "chart_words": words.of_chart, "chart_table": words.table_of}
+    environment.filters["code"] = code
     environment.filters |= {"heat_words": words.of_heat_map, "timeline_words": words.of_timeline}
     environment.globals |= {"heat_map": _heat_map, "numeric": _numeric, "lane": lanes.lane, "ticks": _ticks}
     charts = any(block.kind == "chart" for section in page.sections for block in section.blocks)
@@ -40,6 +41,13 @@ def render(page: Page) -> str:
         plot_script=_asset("uPlot.iife.min.js"),
         script=_asset("charts.js"),
     )
+
+
+def code(text: str) -> str:
+    """Escapes a text, and sets what stands in backquotes as code."""
+    import markupsafe
+
+    return markupsafe.Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(markupsafe.escape(text))))
 
 
 def _asset(name: str) -> str:

@@ -54,7 +54,8 @@ def page(document: Recorded, path: Path) -> Page:
         sections.append(_network.section(views, document.machine))
     sections.append(_trust(found))
     header = found.header
-    subtitle = f"{found.ranks} ranks on {len(set(found.node_of_rank.tolist()))} nodes, {header.get('mpi', '')}"
+    subtitle = f"{found.ranks} ranks on {len(set(found.node_of_rank.tolist()))} nodes"
+    subtitle += f", {header['mpi']}" if header.get("mpi") else ""
     subtitle += f"; collectives decomposed as {header.get('library', '?')} sends them"
     return Page(f"Traffic of {Path(str(header.get('program', '')) or path.name).name}", subtitle, sections)
 
