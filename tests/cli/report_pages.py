@@ -109,11 +109,11 @@ def make(folder: Path) -> dict[str, str]:
     made = {
         "run": report.page_of(summary_of(folder / "run.json"), trace=trace),
         "traffic": report.page_of(trace, machine),
-        "placement": report.page_of(trace_of(folder / "grid.trace", 16), None, DATA / "grid.plan.json"),
+        "placement": report.page_of(trace_of(folder / "grid.trace", 16), None, DATA / "grid.plan"),
         "profile": report.page_of(machine),
         "tuned": report.page_of(tuned_of(folder / "tuned.json")),
         "bench": report.page_of(bench),
-        "plan": report.page_of(DATA / "grid.plan.json"),
+        "plan": report.page_of(DATA / "grid.plan"),
         "cluster": cluster_page.page(cluster, "Open MPI 5", estimates(12)[::3], [*estimates(12), *estimates(3)], {}),
     }
     return {name: html.render(page) for name, page in made.items()}

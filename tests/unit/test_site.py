@@ -54,3 +54,25 @@ def test_the_site_has_no_broken_link() -> None:
     command = [sys.executable, str(ROOT / "scripts" / "docs_site.py")]
     result = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert result.returncode == 0, result.stderr
+
+
+CONCEPTS, RESULTS = sorted(DOCS.glob("concepts/*.md")), sorted(set(DOCS.glob("measurements/*.md")))
+
+
+@pytest.mark.parametrize("page", CONCEPTS, ids=lambda page: page.stem)
+def test_a_concept_is_short(page: Path) -> None:
+    assert len(page.read_text().splitlines()) <= 150, "split it: one idea a page"
+
+
+@pytest.mark.parametrize("page", [p for p in RESULTS if p.stem != "index"], ids=lambda page: page.stem)
+def test_a_page_of_results_begins_with_its_answer(page: Path) -> None:
+    """GIVEN such a page THEN question and answer come first, then what it does not show; the index says the same."""
+    found = re.match(r"# .*\n\n\*\*(.*\?)\*\* (.*)\n\n\*\*It does not show:\*\* .*\n\n", page.read_text())
+    assert found is not None
+    assert f"| [{found[1]}]({page.name}) | {found[2]} |" in (DOCS / "measurements" / "index.md").read_text()
+
+
+def test_pages_are_small() -> None:
+    """GIVEN what Sphinx makes of a page (about three times its text, and 60 KB around it) THEN none can exceed 1 MB."""
+    assert max(path.stat().st_size for path in DOCS.rglob("*.md")) < 250_000
+    assert max(path.stat().st_size for path in DOCS.rglob("*.svg")) < 1_000_000
