@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures how plainly README, guides and tutorials are written, beside the documentation of mpi4py.
+"""Measures how plainly README, guides and tutorials are written, beside mpi4py's documentation and memray's README.
 
 Code, tables, headings and links' targets are taken out, and textstat reads the rest. Flesch's reading ease is higher
 for plainer text; Flesch-Kincaid's grade and words per sentence are lower. The others' pages are those of their source
@@ -22,7 +22,8 @@ from pathlib import Path
 import tool_environment
 
 ROOT = Path(__file__).resolve().parent.parent
-OTHERS = {"mpi4py": "docs/source/*.rst"}
+#: Pages in their source packages; that of memray has no more.
+OTHERS = {"mpi4py": "docs/source/*.rst", "memray": "README.md"}
 #: Shorter paragraphs are labels, not sentences.
 LEAST_WORDS = 5
 #: Asks textstat, in its own environment; texts come as JSON.
@@ -60,6 +61,12 @@ def prose_of_rst(text: str) -> str:
     return sentences("\n".join(kept))
 
 
+def prose(page: Path) -> str:
+    """Returns the sentences of a page."""
+    text = page.read_text(encoding="utf-8")
+    return prose_of_rst(text) if page.suffix == ".rst" else prose_of_markdown(text)
+
+
 def sentences(text: str) -> str:
     """Takes markup out, and what is no sentence."""
     text = re.sub(r":[\w:]+:`([^`<]*)[^`]*`|!?\[([^\]]*)\]\([^)]*\)", lambda m: m[1] or m[2] or "", text)
@@ -75,9 +82,9 @@ def ours() -> dict[str, str]:
         "tutorials": ROOT / "docs" / "tutorials",
         "concepts": ROOT / "docs" / "concepts",
     }
-    found = {"README": prose_of_markdown((ROOT / "README.md").read_text(encoding="utf-8"))}
+    found = {"README": prose(ROOT / "README.md"), "start page": prose(ROOT / "docs" / "index.md")}
     for name, folder in folders.items():
-        found[name] = "\n".join(prose_of_markdown(p.read_text(encoding="utf-8")) for p in sorted(folder.glob("*.md")))
+        found[name] = "\n".join(map(prose, sorted(folder.glob("*.md"))))
     return found
 
 
@@ -106,20 +113,25 @@ def theirs(python: Path) -> Iterator[tuple[str, str]]:
                 packed.extractall(folder)
             (top,) = (path for path in Path(folder).glob(f"{name}-*") if path.is_dir())
             pages = sorted(top.glob(pattern))
-            label = f"{top.name} ({len(pages)} pages)"
-            yield label, "\n".join(prose_of_rst(page.read_text(encoding="utf-8")) for page in pages)
+            label = f"{top.name} ({f'{len(pages)} pages' if pages[1:] else pages[0].name})"
+            yield label, "\n".join(map(prose, pages))
 
 
 def main() -> int:
     """Prints the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="as JSON")
+    parser.add_argument("--pages", action="store_true", help="each guide by itself, the hardest first (no network)")
     parser.add_argument("--own", action="store_true", help="our own pages alone (no network)")
     args = parser.parse_args()
     python = tool_environment.install("language") / "bin" / "python"
-    texts = ours() | ({} if args.own else dict(theirs(python)))
+    guides = sorted((ROOT / "docs" / "guides").glob("*.md"))
+    texts = {page.name: prose(page) for page in guides} if args.pages else ours()
+    texts |= {} if args.own or args.pages else dict(theirs(python))
     done = subprocess.run([python, "-c", MEASURE], input=json.dumps(texts), capture_output=True, text=True, check=True)
     rows = [json.loads(line) for line in done.stdout.splitlines()]
+    if args.pages:
+        rows.sort(key=lambda row: row["reading_ease"])
     if args.json:
         print(json.dumps(rows, indent=1))
         return 0

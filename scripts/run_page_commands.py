@@ -125,8 +125,8 @@ class Place:
 def here(words: list[str], folder: Path) -> list[str]:
     """Returns a shorter form that leaves the rest of the machine alone."""
     name = words[1]
-    changed = [re.sub(r"^(/opt|/var|/tmp|~)/", f"{folder}/", word) for word in words[1:]]
-    changed = [re.sub(r"=(/tmp|/var)/", f"={folder}/", word) for word in changed]
+    changed = [re.sub(r"^(/opt|/var|/tmp|~)/", f"{folder}-copy/", word) for word in words[1:]]
+    changed = [re.sub(r"=(/tmp|/var)/", f"={folder}-copy/", word) for word in changed]
     changed = ["mpich" if before == "--mpi" else word for before, word in zip(["", *changed], changed, strict=False)]
     if name in STARTS_RANKS:
         for i, word in enumerate(changed[:-1]):
@@ -151,8 +151,9 @@ def fresh(folder: Path, words: Sequence[str]) -> Path:
     if "-o" not in words:
         written += {"trace": ["solver.trace"], "plan": ["solver.plan"]}.get(words[0], [])
     if words[0] != "trace" or "-n" in words:
-        for name in written:
-            (copy / name).unlink(missing_ok=True)
+        for path in (copy / name for name in written):
+            if path.is_file():
+                path.unlink()
     return copy
 
 
@@ -162,12 +163,13 @@ def try_one(place: Place, line: page_commands.Line) -> tuple[str, str]:
     if why:
         return "parsed", why
     words = here(line.words, place.folder)
+    copy = fresh(place.folder, words)
     for word in words:
         if word.endswith(".prom"):
             Path(word).parent.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     try:
-        done = Place(fresh(place.folder, words)).antiphon(words)
+        done = Place(copy).antiphon(words)
     except subprocess.TimeoutExpired:
         return "failed", f"not done after {TIMEOUT_S} s"
     if done.returncode != 0 and not (words[0] == "doctor" and done.returncode == 1):  # 1: it found something
