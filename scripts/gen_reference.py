@@ -72,7 +72,9 @@ def pages() -> dict[Path, str]:
     found = {
         ROOT / "docs/reference/algorithms.md": text(),
         ROOT / "docs/reference/commands.md": reference_commands.page(commands),
-        ROOT / "docs/reference/c-api.md": reference_c_api.page((ROOT / "include/antiphon.h").read_text(encoding="utf-8")),
+        ROOT / "docs/reference/c-api.md": reference_c_api.page(
+            (ROOT / "include/antiphon.h").read_text(encoding="utf-8")
+        ),
     }
     found |= {ROOT / "share" / shell.PATH: shell.text(commands) for shell in (bash, zsh, fish)}
     return found | {ROOT / "share" / name: page for name, page in man.pages(commands).items()}

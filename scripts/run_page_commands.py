@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -21,7 +22,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy
-
 import page_commands
 
 ROOT = page_commands.ROOT
@@ -78,8 +78,16 @@ class Place:
 
     def antiphon(self, words: Sequence[str], **more: str) -> subprocess.CompletedProcess[str]:
         """Runs a command."""
-        return subprocess.run([sys.executable, "-m", "antiphon", *words], cwd=self.folder, env=self.env | more, text=True,
-                              capture_output=True, timeout=TIMEOUT_S, stdin=subprocess.DEVNULL, check=False)  # fmt: skip
+        return subprocess.run(
+            [sys.executable, "-m", "antiphon", *words],
+            cwd=self.folder,
+            env=self.env | more,
+            text=True,
+            capture_output=True,
+            timeout=TIMEOUT_S,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
 
     def need(self, *words: str, **more: str) -> None:
         """Runs a command that others rest on."""
@@ -116,7 +124,8 @@ class Place:
         self.need("compile", "run.trace", "-o", "plan.json")
         self.need("map", "solver.trace", "machine.json", "-o", "placement.json")
         shutil.copy(f / "placement.json", f / "run.placement")
-        self.need(*"bench bcast -n 2 --bytes 1k --budget 0.05 --mpi mpich --algorithms all --json results.json".split())
+        bench = "bench bcast -n 2 --bytes 1k --budget 0.05 --mpi mpich --algorithms all --json results.json"
+        self.need(*shlex.split(bench))
         self.need(*next(line.words[1:] for line in page_commands.lines() if "-o my.toml" in line.text))
         for name in ("earlier", "a-results", "b-results"):
             shutil.copy(f / "results.json", f / f"{name}.json")
@@ -147,7 +156,9 @@ def fresh(folder: Path, words: Sequence[str]) -> Path:
     copy = folder.with_name(folder.name + "-copy")
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(folder, copy)
-    written = [word for before, word in zip(words, words[1:], strict=False) if before in ("-o", "--json", "--profile-out")]
+    written = [
+        word for before, word in zip(words, words[1:], strict=False) if before in ("-o", "--json", "--profile-out")
+    ]
     if "-o" not in words:
         written += {"trace": ["solver.trace"], "plan": ["solver.plan"]}.get(words[0], [])
     if words[0] != "trace" or "-n" in words:

@@ -24,10 +24,9 @@ WIDTHS = (390, 1280)
 #: matplotlib brings its font, so letters are as wide everywhere.
 FONTS = """<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd"><fontconfig>
 <dir>{fonts}</dir><cachedir>{cache}</cachedir>
-<match target="pattern"><test qual="all" name="family" compare="not_eq"><string>monospace</string></test>
-<edit name="family" mode="assign"><string>DejaVu Sans</string></edit></match>
-<match target="pattern"><test name="family"><string>monospace</string></test>
-<edit name="family" mode="assign"><string>DejaVu Sans Mono</string></edit></match>
+<alias><family>sans-serif</family><prefer><family>DejaVu Sans</family></prefer></alias>
+<alias><family>system-ui</family><prefer><family>DejaVu Sans</family></prefer></alias>
+<alias><family>monospace</family><prefer><family>DejaVu Sans Mono</family></prefer></alias>
 <match target="font"><edit name="hinting" mode="assign"><bool>false</bool></edit></match></fontconfig>"""
 #: Shows each page in a frame of each width, side by side; a script may look at them when all are there.
 FRAMES = """<!DOCTYPE html><meta charset="utf-8"><body style="margin:0;background:#888"><script>

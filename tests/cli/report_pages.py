@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 from antiphon import report
 from antiphon.cluster import files as clusters

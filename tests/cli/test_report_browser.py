@@ -36,7 +36,9 @@ def load(name: str) -> ModuleType:
 
 
 browser, report_pages = load("browser"), load("report_pages")
-needs_browser = pytest.mark.skipif(browser.BROWSER is None, reason="no browser: the pages' structure is tested elsewhere")
+needs_browser = pytest.mark.skipif(
+    browser.BROWSER is None, reason="no browser: the pages' structure is tested elsewhere"
+)
 
 #: Looks at a page in its frame.
 LOOK = """
@@ -157,7 +159,10 @@ def test_a_run_s_page_says_where_time_goes(pages: dict[str, str]) -> None:
 
 
 def test_a_trace_of_another_run_is_refused(tmp_path: Path) -> None:
-    summary, trace = report_pages.summary_of(tmp_path / "run.json", ranks=4), report_pages.trace_of(tmp_path / "other.trace", ranks=8)
+    summary, trace = (
+        report_pages.summary_of(tmp_path / "run.json", ranks=4),
+        report_pages.trace_of(tmp_path / "other.trace", ranks=8),
+    )
     with pytest.raises(report.AntiphonError) as error:
         report.page_of(summary, trace=trace)
     assert "another run" in error.value.message and "8, not 4" in error.value.message
