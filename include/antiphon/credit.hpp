@@ -62,7 +62,7 @@ struct ExchangeStep {
 /// No deadlock: a grant waits only for pieces that were granted before and are not in yet; a granted piece waits at
 /// most for its sender's patience, since its receive is posted before the grant is sent; a short message of phase i (to
 /// rank + i) waits only for short ones of earlier phases. So of all that is not finished, the earliest short message
-/// and every granted piece can go on. docs/concepts/credit.md has the argument at length.
+/// and every granted piece can go on. docs/concepts/credit-deadlock.md has the argument at length.
 ///
 /// This class does no communication itself: the MPI exchange and the in-process tests drive the same object.
 ///

@@ -6,7 +6,8 @@
 
 namespace antiphon {
 
-/// Decides in which calls of one pattern a rank goes in step, once it has lost its patience (docs/concepts/credit.md).
+/// Decides in which calls of one pattern a rank goes in step, once it has lost its patience
+/// (docs/concepts/credit-agreement.md).
 ///
 /// Ranks that are in step wait for one that is free and lose theirs. So all begin again in the same call: one whose
 /// number, which they count alike, is a multiple of a power of two.

@@ -137,7 +137,7 @@ int start(MPI_Request* request) {
 /// Starts sends before receives; the standard leaves the order open. Suppose two ranks exchange long messages, and the
 /// later one posts its receive first. It then answers its peer's request to send before it announces its own message.
 /// By that time the peer's link is full of data, the peer's answer waits behind the data, and the two messages travel
-/// one after the other (docs/concepts/findings.md). The order stays among sends, among receives, and relative to
+/// one after the other (docs/findings/compression). The order stays among sends, among receives, and relative to
 /// requests that belong to the library alone.
 int startall(int count, MPI_Request requests[]) {
   if (!some_to_start()) return PMPI_Startall(count, requests);

@@ -22,7 +22,7 @@ double crowding();
 /// Returns how many bytes a rank's wire carries in a second of processor time; codecs are chosen and judged by this.
 /// While a rank encodes, those that share its core may be held up although the wire could carry their messages. Or they
 /// all wait by polling, and lose nothing. This rank cannot tell which, so crowding counts, but by a factor of at most
-/// three (docs/concepts/findings.md).
+/// three (docs/findings/compression).
 double worth_bytes_per_s();
 double worth_bytes_per_s(double crowding);
 

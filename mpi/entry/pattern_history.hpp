@@ -4,7 +4,8 @@
 //
 // What is gathered decides on all ranks alike (antiphon/known_patterns.hpp), with a plan, too: the plan's phases take
 // the place of those that would be made here. A rank whose own counts are those of a pattern of the plan does not wait
-// for a gathering to tell so. Either way the result of a call is right whatever the others do: docs/concepts/credit.md.
+// for a gathering to tell so. Either way the result of a call is right whatever the others do:
+// docs/concepts/credit-deadlock.md.
 #pragma once
 
 #include <mpi.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A rank's ways through the patterns of the run's plan, by its own counts. The result of an exchange is right whatever
-// the others do: docs/concepts/credit.md.
+// the others do: docs/concepts/credit-deadlock.md.
 #pragma once
 
 #include <cstddef>
