@@ -58,6 +58,7 @@ NOT_HERE = {
     r"--nonblocking --modes|--budget 3|overhead|presence": "measures for minutes",
     r"--placement placement.json|--apply": "starts ranks on the nodes that a placement names",
     r"export --profile|export --to (openmpi|mpich)": "needs a profile with measurements of the library's algorithms",
+    r"trace --recover": "needs a run that was killed",
     r"predict --cluster": "predicts for minutes",
     r"tune$|tune --(profile|hostfile|model)|tune -n|traffic --verify": "measures for minutes",
 }

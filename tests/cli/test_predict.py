@@ -109,6 +109,18 @@ def test_wrong_usage_is_said(words):
     assert ended.stderr.startswith("error:")
 
 
+def test_what_went_without_multicast_is_left_out():
+    """GIVEN results of nodes without multicast THEN the algorithms that were measured are compared, and only they."""
+    rows = [row for row in json.loads(packed.read_text(RESULTS))["results"] if row["collective"] == "bcast"][:8]
+    without = {
+        **rows[-1],
+        "contender": "antiphon:multicast",
+        "chosen": "multicast:window=2 without multicast: no group",
+    }
+    compared = validation.compare([*rows, without], LAB.read_text()).entries
+    assert compared == validation.compare(rows, LAB.read_text()).entries
+
+
 def test_the_model_holds_against_the_recorded_measurements():
     """GIVEN recorded results and the profile of their cluster THEN predictions are as near as is asked."""
     rows = json.loads(packed.read_text(RESULTS))["results"]

@@ -20,6 +20,7 @@ MODULES = {
 LATE = {
     "elftools": "only the commands that look into programs need it",
     "jinja2": "only reports in HTML need it",
+    "markupsafe": "comes with jinja2, for reports in HTML",
     "jsonschema": "takes 0.1 s to import; only commands that read a profile need it",
     "matplotlib": "optional, and takes 0.5 s to import",
     "numpy": "takes 0.1 s to import",

@@ -321,7 +321,7 @@ def test_gamma_is_not_taken_from_bounds_that_are_equal(monkeypatch: pytest.Monke
 def test_multicast_that_is_not_heard_says_why() -> None:
     """GIVEN broadcasts that had to go without multicast THEN the profile says that it does not work, and the reason."""
     why = "rank 2 hears no multicast of rank 0"
-    row = {"bytes": 8, "chosen": f"multicast:segment_bytes=32768{multicast.WITHOUT}{why}", "samples": [1e-3]}
+    row = {"bytes": 8, "chosen": f"multicast:segment_bytes=32768{multicast.WITHOUT_MULTICAST}{why}", "samples": [1e-3]}
     assert multicast.describe({"nodes": 4, "rows": [row]}, 1e-4, 1) == {"works": False, "why_not": why}
     assert multicast.describe({"nodes": 1, "rows": []}, 1e-4, 1) is None
 

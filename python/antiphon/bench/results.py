@@ -18,6 +18,8 @@ from antiphon.mpi import Mpi
 MODES = ("sync", "throughput", "burst")
 #: Between the start and the wait of a nonblocking call, ranks compute: without MPI, or with regular tests.
 COMPUTING_MODES = ("overlap", "tested")
+#: What antiphon_chosen says of a choice whose group could not be opened (mpi/entry/intercept.cpp).
+WITHOUT_MULTICAST = " without multicast: "
 
 
 def modes_of(text: str, known: Sequence[str] = MODES) -> list[str]:

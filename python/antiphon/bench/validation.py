@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from antiphon import model, output
+from antiphon.bench.results import WITHOUT_MULTICAST
 from antiphon.draw import curves
 from antiphon.errors import AntiphonError
 from antiphon.output.tables import bytes_text, new_table, print_wide, ratio_text, time_text
@@ -107,7 +108,9 @@ def compare(rows: Iterable[Mapping[str, Any]], profile: str) -> ModelCheck:
     """Predicts every algorithm of the benchmark's results, without the library's own collectives."""
     entries = []
     for row in rows:
-        if row["chosen"] == "library" or not row["contender"].startswith("antiphon:"):
+        # What went without its multicast group was measured as something that no choice names.
+        library = row["chosen"] == "library" or WITHOUT_MULTICAST in row["chosen"]
+        if library or not row["contender"].startswith("antiphon:"):
             continue
         machine = model.ModelledMachine(row["ranks"], _ranks_per_node(row), profile)
         sweep = model.predict(

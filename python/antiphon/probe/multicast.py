@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from antiphon.bench import collectives
+from antiphon.bench.results import WITHOUT_MULTICAST
 from antiphon.bench.testbed import Testbed
 from antiphon.errors import AntiphonError
 from antiphon.mpi import Mpi
@@ -21,8 +22,6 @@ TURNS = collectives.RaceCell("allgather", 8, 0, ("throughput",), (f"{CHOICE}:sen
 TURNS_BUDGET_S = 0.5
 #: Fewer ranks on a core leave it idle between two messages.
 LEAST_RANKS_PER_CORE = 2
-#: What antiphon_chosen says of a choice whose group could not be opened (mpi/entry/intercept.cpp).
-WITHOUT = " without multicast: "
 
 
 def measure(testbed: Testbed, mpi: Mpi, ranks: int) -> dict[str, Any] | None:
@@ -49,7 +48,10 @@ def _rows(results: collectives.CollectiveResults) -> list[dict[str, Any]]:
 
 def refusal(kept: Mapping[str, Any]) -> str | None:
     """Why the broadcasts went without multicast, if they did."""
-    return next((row["chosen"].partition(WITHOUT)[2] for row in kept["rows"] if WITHOUT in row["chosen"]), None)
+    return next(
+        (row["chosen"].partition(WITHOUT_MULTICAST)[2] for row in kept["rows"] if WITHOUT_MULTICAST in row["chosen"]),
+        None,
+    )
 
 
 def crowded_s(kept: Mapping[str, Any], latency_s: float, ranks_per_core: float) -> float | None:
@@ -59,7 +61,7 @@ def crowded_s(kept: Mapping[str, Any], latency_s: float, ranks_per_core: float) 
     core that are woken up before the next sender: on average half of them.
     """
     samples: list[float] = [
-        sample for row in kept.get("turns", ()) if WITHOUT not in row["chosen"] for sample in row["samples"]
+        sample for row in kept.get("turns", ()) if WITHOUT_MULTICAST not in row["chosen"] for sample in row["samples"]
     ]
     if not samples or ranks_per_core < LEAST_RANKS_PER_CORE:
         return None
