@@ -19,6 +19,7 @@ const char* const @variable@ = R\"embedded(@text@)embedded\";
 endfunction()
 antiphon_embed(select/rules.json select/default_rules.hpp default_rules_json)
 antiphon_embed(libraries/tables.json libraries/tables.hpp library_tables_json)
+antiphon_embed(profile/hosts.json profile/hosts.hpp hosts_json)
 
 target_link_options(antiphon_core PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/src/capi/exports.map)
 set_property(TARGET antiphon_core APPEND PROPERTY LINK_DEPENDS ${PROJECT_SOURCE_DIR}/src/capi/exports.map)

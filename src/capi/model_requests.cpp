@@ -11,6 +11,7 @@
 #include "antiphon/select.hpp"
 #include "capi/cases.hpp"
 #include "network/rate.hpp"
+#include "profile/hosts.hpp"
 
 namespace antiphon {
 
@@ -140,6 +141,8 @@ std::vector<std::int64_t> read_sizes(const JsonNode& request) {
 }
 
 }  // namespace
+
+Json hosts_request(const JsonNode&) { return {{"hosts", Json::parse(hosts_json)}}; }
 
 Json read_profile_request(const JsonNode& request) {
   const std::string& text = request.at("text").text();

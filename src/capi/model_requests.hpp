@@ -10,6 +10,8 @@ namespace antiphon {
 /// {"text": a profile's JSON}: returns what the core reads in it, or the error that names the field.
 Json read_profile_request(const JsonNode& request);
 
+/// Returns the table of usual hosts.
+Json hosts_request(const JsonNode& request);
 /// Returns every algorithm of a collective with its predicted time, for each of several sizes.
 Json predict_request(const JsonNode& request);
 /// Returns the time that an MPI library's own collective takes for each of several sizes, and its algorithms; null

@@ -259,6 +259,7 @@ constexpr std::array requests{
     Request{"describe_plan", describe_plan},
     Request{"compile_patterns", compile_patterns},
     Request{"profile", read_profile_request},
+    Request{"hosts", hosts_request},
     Request{"predict", predict_request},
     Request{"predict_library", predict_library_request},
     Request{"evaluate_plan", evaluate_plan_request},

@@ -24,6 +24,8 @@ std::vector<int> path_to(const Topology& topology, int which) {
 /// `first` leads.
 std::map<int, int> order_of(std::vector<int> switches, const Topology& topology, std::optional<int> first) {
   const std::vector<int> leading = first ? path_to(topology, *first) : std::vector<int>{};
+  std::sort(switches.begin(), switches.end());
+  switches.erase(std::unique(switches.begin(), switches.end()), switches.end());
   const auto key = [&](int which) {
     std::vector<std::pair<bool, int>> steps;
     const std::vector<int> path = path_to(topology, which);
@@ -87,15 +89,17 @@ Places places_along(std::span<const int> node_of_rank, const Topology& topology,
   if (switches.empty()) return along_nodes(node_of_rank);
   const auto first = root ? std::optional(switches[at(*root)]) : std::nullopt;
   const std::map<int, int> place = order_of(switches, topology, first);
-  const auto key = [&](int rank) {
+  // The rank comes last in a key, so that sorted keys are an order of ranks.
+  std::vector<std::tuple<int, bool, int, bool, int>> keys;
+  keys.reserve(node_of_rank.size());
+  for (int rank = 0; rank < static_cast<int>(node_of_rank.size()); ++rank) {
     const int node = node_of_rank[at(rank)];
     const bool far = root && node != node_of_rank[at(*root)];
-    return std::tuple(place.at(switches[at(rank)]), far, node, root && rank != *root, rank);
-  };
+    keys.emplace_back(place.at(switches[at(rank)]), far, node, root && rank != *root, rank);
+  }
+  std::sort(keys.begin(), keys.end());
   Places places;
-  places.order.resize(node_of_rank.size());
-  std::iota(places.order.begin(), places.order.end(), 0);
-  std::sort(places.order.begin(), places.order.end(), [&](int a, int b) { return key(a) < key(b); });
+  for (const auto& key : keys) places.order.push_back(std::get<4>(key));
   places.node_sizes = run_lengths(picked(node_of_rank, places.order));
   places.switch_sizes = run_lengths(picked(switches, places.order));
   if (is_identity(places.order)) places.order.clear();

@@ -8,6 +8,7 @@
 #include "antiphon/adapt.hpp"
 #include "antiphon/cost.hpp"
 #include "antiphon/error.hpp"
+#include "antiphon/index.hpp"
 #include "cost/benchmark.hpp"
 #include "cost/growth.hpp"
 #include "cost/simulation.hpp"
@@ -37,6 +38,8 @@ constexpr double long_rounds = 100;
 constexpr int least_ranks = 8;
 constexpr int least_nodes = 16;
 constexpr int most_nodes = 64;
+/// What grows with the nodes is looked at with so many switches, if there are several.
+constexpr int few_switches = 4;
 
 /// To build so many operations takes as long as to simulate a piece of a message.
 constexpr std::int64_t operations_a_piece = 4;
@@ -142,12 +145,14 @@ class Predictor {
     if (limits_.max_ranks < std::numeric_limits<int>::max()) return {};
     const int per_node = cluster.ranks() > cluster.nodes() ? 2 : 1;
     const int ranks = 2 * least_ranks;
-    PredictedCall call = call_;
-    call.node_sizes.assign(static_cast<std::size_t>(16 * ranks / per_node), per_node);
-    call.switch_sizes.clear();
-    const Predictor few(call, algorithm_, parameters_);
-    if (few.total_pieces(16 * ranks) > most_pieces) return {};
-    return growth_of([&](int count) { return few.all_schedules(count); }, ranks, per_node);
+    const auto on_few_switches = [&](int count) {
+      PredictedCall call = call_;
+      call.node_sizes.assign(at(count / per_node), per_node);
+      call.switch_sizes.assign(call_.switch_sizes.empty() ? 0 : few_switches, count / few_switches);
+      return Predictor(call, algorithm_, parameters_);
+    };
+    if (on_few_switches(16 * ranks).total_pieces(16 * ranks) > most_pieces) return {};
+    return growth_of([&](int count) { return on_few_switches(count).all_schedules(count); }, ranks, per_node);
   }
 
   [[nodiscard]] Prediction predicted(const Cluster& cluster, const Barrier* barrier) const {

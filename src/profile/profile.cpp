@@ -4,6 +4,7 @@
 #include "antiphon/error.hpp"
 #include "antiphon/ethernet.hpp"
 #include "antiphon/profile.hpp"
+#include "profile/hosts.hpp"
 
 namespace antiphon {
 
@@ -96,12 +97,16 @@ Profile Profile::guess(int nodes, int ranks_per_node, double link_bits_per_s) {
   profile.machine.name = "guessed from the links' rate";
   profile.machine.nodes = nodes;
   profile.machine.ranks_per_node = ranks_per_node;
-  // These values are typical of MPI over the kernel's TCP: 10 µs of processor time per message and 25 µs one way;
-  // shared memory takes a tenth.
-  profile.link_classes.push_back(
-      {"node", Scope::node, 1e-6, Curve::line(0.5e-6, 8e9), Curve::line(0.5e-6, 8e9), Curve::line(0.5e-6, 5e9), 4096});
-  profile.link_classes.push_back({"switch", Scope::same_switch, 25e-6, Curve::line(5e-6, 2e9), Curve::line(5e-6, 2e9),
-                                  Curve::line(10e-6, rate), 65536});
+  if (link_bits_per_s >= host_bound_bits_per_s) {
+    profile.link_classes = usual_links(link_bits_per_s, rate);
+  } else {
+    // These values are typical of MPI over the kernel's TCP: 10 µs of processor time per message and 25 µs one way;
+    // shared memory takes a tenth.
+    profile.link_classes.push_back({"node", Scope::node, 1e-6, Curve::line(0.5e-6, 8e9), Curve::line(0.5e-6, 8e9),
+                                    Curve::line(0.5e-6, 5e9), 4096});
+    profile.link_classes.push_back({"switch", Scope::same_switch, 25e-6, Curve::line(5e-6, 2e9),
+                                    Curve::line(5e-6, 2e9), Curve::line(10e-6, rate), 65536});
+  }
   profile.topology.switches.push_back({"switch"});
   profile.topology.nodes.assign(static_cast<std::size_t>(nodes), {"", 0, rate});
   profile.contention.credit_bytes = guessed_credit_bytes(link_bits_per_s);

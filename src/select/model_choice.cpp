@@ -11,6 +11,7 @@
 #include "antiphon/error.hpp"
 #include "antiphon/index.hpp"
 #include "cost/values.hpp"
+#include "profile/hosts.hpp"
 #include "select/ways.hpp"
 
 namespace antiphon {
@@ -40,9 +41,6 @@ constexpr double least_guessed_gain_s = 30e-6;
 /// The library's replaces ours where it is predicted to be faster by this factor. It is more because the model knows of
 /// no losses, and is too kind to what sends without a schedule.
 constexpr double worth_leaving = 2.0;
-/// On links of this rate hosts are the limit more often than ports, and an alltoall in pieces costs them more: there
-/// the library's replaces ours, by a guess, where it is predicted to be as fast.
-constexpr std::int64_t host_bound_bits_per_s = 5'000'000'000;
 /// Of shorter messages a guessed profile knows too little: their times are latencies and overheads. On slow links that
 /// holds for longer ones that are cut into parts: a guess does not know what switches take that store them.
 constexpr std::int64_t least_guessed_bytes = 512;
@@ -284,10 +282,11 @@ std::string in_milliseconds(double seconds) {
   return text.data();
 }
 
-/// Returns how many times as fast as ours the library's must be to replace it.
+/// Returns how many times as fast as ours the library's must be to replace it. Where hosts bind, an alltoall in pieces
+/// costs them more: there, by a guess, it is enough to be as fast.
 double enough_to_leave(const Question& question, bool guessed) {
   const bool host_bound = question.collective == Collective::alltoall && guessed;
-  return host_bound && question.link_bits_per_s >= host_bound_bits_per_s ? 1.0 : worth_leaving;
+  return host_bound && static_cast<double>(question.link_bits_per_s) >= host_bound_bits_per_s ? 1.0 : worth_leaving;
 }
 
 std::int64_t least_bytes_to_guess(const Question& question) {

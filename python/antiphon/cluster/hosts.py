@@ -1,24 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a host can do besides its link: the table data/hosts.toml, and the [host] table of a cluster file."""
+"""What a host can do besides its link: the core's table src/profile/hosts.json, and a cluster file's [host] table."""
 
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from pathlib import Path
 from typing import Any
 
+from antiphon import core
 from antiphon.errors import AntiphonError
-from antiphon.units import parse_rate
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-TABLE = Path(__file__).with_name("data") / "hosts.toml"
 #: The order of a value's three numbers.
 VARIANTS = ("fast", "typical", "slow")
 #: Where the values of a row come from.
@@ -108,9 +100,11 @@ def three_of(value: Any, what: str) -> tuple[float, float, float]:
 def table() -> Mapping[str, HostRange]:
     """Returns the rows by name."""
     rows = {}
-    for name, row in tomllib.loads(TABLE.read_text(encoding="utf-8")).items():
-        values = {field: three_of(row[field], f"{TABLE.name}: {name}.{field}") for field in FIELDS}
-        rows[name] = HostRange(name, row["basis"], row["source"], parse_rate(row["link"]), row["eager_bytes"], values)
+    for row in core.query("hosts")["hosts"]:
+        values = {field: three_of(row[field], f"hosts.json: {row['name']}.{field}") for field in FIELDS}
+        rows[row["name"]] = HostRange(
+            row["name"], row["basis"], row["source"], row["link_bits_per_s"], row["eager_bytes"], values
+        )
     return rows
 
 
