@@ -11,6 +11,7 @@
 #include "antiphon/index.hpp"
 #include "cost/benchmark.hpp"
 #include "cost/growth.hpp"
+#include "cost/pieces.hpp"
 #include "cost/simulation.hpp"
 
 namespace antiphon {
@@ -40,26 +41,6 @@ constexpr int least_nodes = 16;
 constexpr int most_nodes = 64;
 /// What grows with the nodes is looked at with so many switches, if there are several.
 constexpr int few_switches = 4;
-
-/// To build so many operations takes as long as to simulate a piece of a message.
-constexpr std::int64_t operations_a_piece = 4;
-
-std::int64_t pieces_of(const Schedule& s) {
-  std::int64_t pieces = 0;
-  for (const Op& op : s.ops()) {
-    if (op.kind == OpKind::send) pieces += op.pieces();
-    if (op.kind == OpKind::multicast)
-      pieces += op.pieces() * static_cast<std::int64_t>(s.groups()[static_cast<std::size_t>(op.group)].size());
-  }
-  // Operations that send nothing cost the evaluator time too, but less.
-  return pieces + static_cast<std::int64_t>(s.ops().size()) / operations_a_piece;
-}
-
-std::int64_t pieces_of(std::span<const Schedule> schedules) {
-  std::int64_t pieces = 0;
-  for (const Schedule& s : schedules) pieces += pieces_of(s);
-  return pieces;
-}
 
 /// Builds the schedules of one call, and evaluates all of them or those that stand for all.
 class Predictor {

@@ -30,10 +30,15 @@ class Row {
   const JsonNode& row_;
 };
 
+/// Work by a line through 0 and the eager limit: from there on the model goes on by what is below.
+Curve work_of(double message_s, double bytes_per_s, std::int64_t eager_bytes) {
+  return Curve({{0, message_s}, {eager_bytes, message_s + static_cast<double>(eager_bytes) / bytes_per_s}});
+}
+
 LinkClass memory_of(const Row& row) {
   const double half_s = row.value("memory_us") * us / 2;
   const double rate = row.value("memory_mb_per_s") * mb;
-  const Curve copying = Curve::line(half_s, 2 * rate);
+  const Curve copying = work_of(half_s, 2 * rate, memory_eager_bytes);
   return {"node", Scope::node, 2 * half_s, copying, copying, Curve::line(half_s, rate), memory_eager_bytes};
 }
 
@@ -80,8 +85,8 @@ std::vector<LinkClass> usual_links(double link_bits_per_s, double port_bytes_per
   LinkClass link{"switch",
                  Scope::same_switch,
                  row.value("latency_us") * us,
-                 Curve::line(row.value("send_us") * us, core),
-                 Curve::line(row.value("receive_us") * us, core),
+                 work_of(row.value("send_us") * us, core, row.eager_bytes()),
+                 work_of(row.value("receive_us") * us, core, row.eager_bytes()),
                  gap_of(row, port_bytes_per_s),
                  row.eager_bytes()};
   link.connection_bytes_per_s = row.value("connection_mb_per_s") * mb;

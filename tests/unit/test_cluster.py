@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from antiphon import core
+from antiphon import core, model
 from antiphon.cluster import bounds, estimate, files, fit, hosts, of_profile, profile
 from antiphon.cluster.spec import Level, regular_tree
 from antiphon.errors import AntiphonError
@@ -36,6 +36,22 @@ def test_hosts_say_where_their_values_come_from_and_slow_is_slower():
         for name, (fast, typical, slow) in row.values.items():
             upwards = fast <= typical <= slow
             assert upwards if name.endswith("_us") else fast >= typical >= slow or fast == 0
+
+
+@pytest.mark.parametrize("rate", ["10gbit", "25gbit", "100gbit"])
+def test_a_run_without_a_profile_takes_the_table_s_typical_host(tmp_path, rate):
+    path = tmp_path / "one-switch.toml"
+    path.write_text(f'rate = "{rate}"\nnodes = 4\nranks_per_node = 2\n')
+    spec = files.load(str(path))
+    described = model.ModelledMachine(8, 2, profile.text_of(spec))
+    guessed = model.ModelledMachine(8, 2, link_bits_per_s=spec.rate_bits_per_s)
+    for choice in ("windowed", "rotated:piece_bytes=65536", "bruck"):
+        for size in (64, 65536, 1 << 20):
+            own, told = (
+                model.predict("alltoall", [size], machine, choices=[choice]).sizes[size][0].seconds
+                for machine in (guessed, described)
+            )
+            assert own == pytest.approx(told, rel=0.02), (choice, size)
 
 
 def test_a_tree_of_three_levels_has_the_uplinks_that_were_asked_for():

@@ -117,7 +117,7 @@ class Estimator:
         seconds = [one.seconds for one in own if one.seconds is not None]
         library = self._bounded(collective, size, seconds) if len(seconds) == len(VARIANTS) else None
         at_once = self.at_once(collective, size)
-        ways = self._ways(collective, size, at_once)
+        ways = self.ways(collective, size, at_once)
         best = min(ways, key=_seconds_of, default=None)
         choice = best.choice if best and not (library and library.typical_s <= best.seconds) else "library"
         antiphon = library if choice == "library" else self._predicted(collective, size, choice)
@@ -137,7 +137,7 @@ class Estimator:
             ),
         )
 
-    def _ways(self, collective: str, size: int, at_once: str) -> list[Way]:
+    def ways(self, collective: str, size: int, at_once: str) -> list[Way]:
         """Returns all of Antiphon's algorithms with usual parameters, and what a run uses without tuning."""
         machine = self.machine()
         found = list(model.predict(collective, [size], machine, search=False).sizes[size])

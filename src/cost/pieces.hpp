@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long the evaluator takes, in pieces of messages.
+#pragma once
+
+#include <cstdint>
+#include <iterator>
+#include <span>
+
+#include "antiphon/schedule.hpp"
+
+namespace antiphon {
+
+/// To build so many operations takes as long as to simulate a piece of a message.
+constexpr std::int64_t operations_a_piece = 4;
+
+inline std::int64_t pieces_of(const Schedule& s) {
+  std::int64_t pieces = 0;
+  for (const Op& op : s.ops()) {
+    if (op.kind == OpKind::send) pieces += op.pieces();
+    if (op.kind == OpKind::multicast)
+      pieces += op.pieces() * static_cast<std::int64_t>(s.groups()[static_cast<std::size_t>(op.group)].size());
+  }
+  // Operations that send nothing cost the evaluator time too, but less.
+  return pieces + static_cast<std::int64_t>(s.ops().size()) / operations_a_piece;
+}
+
+inline std::int64_t pieces_of(std::span<const Schedule> schedules) {
+  std::int64_t pieces = 0;
+  for (const Schedule& s : schedules) pieces += pieces_of(s);
+  return pieces;
+}
+
+}  // namespace antiphon
