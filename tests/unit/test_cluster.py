@@ -54,6 +54,15 @@ def test_a_run_without_a_profile_takes_the_table_s_typical_host(tmp_path, rate):
             assert own == pytest.approx(told, rel=0.02), (choice, size)
 
 
+def test_what_needs_switches_is_predicted_on_a_large_tree_of_them():
+    spec = files.load("25gbe-1024x32-3levels-4to1")
+    machine = model.ModelledMachine(spec.ranks, spec.ranks_per_node, profile.text_of(spec))
+    found = model.predict("allreduce", [1024], machine, choices=["switch_rings"])
+    assert found.complaints() == []
+    assert [one.algorithm for one in found.sizes[1024]] == ["switch_rings"]
+    assert found.sizes[1024][0].seconds > spec.hosts.host().latency_us * 1e-6
+
+
 def test_a_tree_of_three_levels_has_the_uplinks_that_were_asked_for():
     switches = regular_tree(64, [Level(8, 1), Level(32, 4)], 10**10, 1000)
     assert [s.nodes for s in switches].count(8) == 8

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
-#include <cmath>
 #include <string>
 #include <vector>
 
@@ -77,20 +76,6 @@ TEST_CASE("in a regular tree of switches one node stands for all, with its share
   CHECK(small.tree()[0].nodes == 2);
   CHECK(small.tree()[0].uplink_bytes_per_s == doctest::Approx(rate));
   CHECK(small.tree()[1].nodes == 8);
-}
-
-TEST_CASE("in a tree of switches every algorithm is extrapolated, those that need switches, too") {
-  const Profile profile = tree_profile(64, 8, 32);
-  const Cluster cluster = Cluster::blocked(profile, 64 * 16, 16);
-  for (const Algorithm* a : algorithms()) {
-    if (a->name != "switch_rings" && a->name != "nested") continue;
-    CAPTURE(a->name);
-    CAPTURE(name(a->collective));
-    const double few = predict({a->collective, 4096}, *a, {}, Cluster::blocked(profile, 64 * 2, 2))->seconds;
-    const double many = predict_from_fewer_ranks({a->collective, 4096}, *a, {}, cluster);
-    CHECK(many > few);
-    CHECK(std::isfinite(many));
-  }
 }
 
 TEST_CASE("a root stands for nobody, wherever it is") {
