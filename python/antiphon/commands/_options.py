@@ -25,6 +25,15 @@ def words(text: str) -> list[str]:
         raise argparse.ArgumentTypeError(f"{text!r} cannot be split into words: {error}") from None
 
 
+def library(text: str) -> str:
+    """Returns the name of a library whose collectives are assumed; one without a table is an error."""
+    from antiphon.traffic import libraries
+
+    if text and not libraries.is_known(text):
+        raise argparse.ArgumentTypeError(f"there is no table for {text!r}; there are {', '.join(libraries.keys())}")
+    return text
+
+
 def add_where(parser: argparse.ArgumentParser, *, several: bool = True, link_rate: str | None) -> None:
     """Adds the options that decide where something is measured.
 
