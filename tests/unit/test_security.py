@@ -19,6 +19,7 @@ from antiphon.errors import AntiphonError
 from antiphon.lab import state
 from antiphon.output import files
 from antiphon.placement import launching
+from antiphon.simulate import ns3
 from antiphon.tune.state import TuningState
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -55,6 +56,32 @@ def test_a_tuning_does_not_begin_in_what_a_link_leads_to(tmp_path: Path) -> None
     tuning.open(restart=False)
     tuning.close(complete=False)
     assert victim.read_text() == "" and not path.is_symlink() and path.stat().st_size > 0
+
+
+@pytest.mark.parametrize("how", ["others may write it", "a link", "somebody else's"])
+def test_a_kept_program_of_somebody_else_is_not_run(how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """GIVEN a program in the cache that another user can have put there THEN it is compiled anew, and replaced."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(ns3, "_HEADERS", ns3.SOURCE)
+    monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
+    made: list[Path] = []
+
+    def compiled(compiler: str, program: Path) -> None:
+        made.append(program)
+        program.unlink(missing_ok=True)
+        program.write_text("ours")
+
+    monkeypatch.setattr(ns3, "_compile", compiled)
+    program = ns3.find()
+    assert ns3.find() == program and made == [program]
+    if how == "a link":
+        program.rename(tmp_path / "theirs")
+        program.symlink_to(tmp_path / "theirs")
+    elif how == "somebody else's":
+        monkeypatch.setattr(os, "geteuid", lambda: program.stat().st_uid + 1)
+    else:
+        program.chmod(0o777)
+    assert ns3.find() == program and made == [program] * 2
 
 
 def test_an_error_gives_the_terminal_no_orders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
