@@ -182,6 +182,7 @@ run --trace /no/dir/x /bin/true|run --topology x= /bin/true|run --topology x=a;y
 run --adapt x /bin/true|run --progress x /bin/true|run --shared-memory x /bin/true|run --capture /no/dir/x /bin/true
 bench --presence --launches 0 --mpi nothing|bench --presence --launches x|bench --pattern-seed 1 --presence --mpi no
 demo x y|map --pin x run.trace|explain --plan run.trace|lab up --connection-rate x|lab trace|compress-test --json
+bench --budget inf --mpi nothing|tune --budget nan --mpi nothing|lab run --timeout inf /bin/true
 """
 WRONG_VALUES = [words.split(" ") for line in VALUES.strip().splitlines() for words in line.split("|")]
 #: Answers by design: a hint instead of an error where nothing is named, and a list that ignores the rest.

@@ -48,7 +48,7 @@ def add_wishes(parser: argparse.ArgumentParser) -> None:
     add = group.add_argument
     add("--pin", action="append", default=[], metavar="RANK:NODE[:CORE]", help="a rank that has its place already")
     add("--method", default="antiphon", metavar="M", help="default: %(default)s; `antiphon map --list` shows all")
-    add("--budget", type=float, metavar="SECONDS", help="processor time of a method that searches")
+    add("--budget", type=_options.number, metavar="SECONDS", help="processor time of a method that searches")
     _options.add_old_name(parser, "--seconds", "--budget")
     add(
         "--objective",
