@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _profile_of(args: argparse.Namespace) -> str | None:
+def _profile_of(args: argparse.Namespace) -> str:
     """Returns the profile's text, and settles which file is the trace."""
     if args.joint and args.profile is None:
         output.print_hint("--joint PROFILE is written --joint --profile PROFILE now; the old form goes away some day")
@@ -56,7 +56,7 @@ def _profile_of(args: argparse.Namespace) -> str | None:
         raise AntiphonError("--joint needs --profile FILE", hint="`antiphon probe` writes profiles")
     if args.file is None:
         raise AntiphonError("no TRACE is named", hint="`antiphon trace -n 4 ./solver` records one")
-    return model.read_profile(args.profile)
+    return model.read_profile(args.profile) or ""  # It is named, so it has a text.
 
 
 def _show(document: dict[str, Any], args: argparse.Namespace) -> None:
