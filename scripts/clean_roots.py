@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Installs the packages of dist/ on clean systems, as a user without root, and runs accelerated programs there.
 
-clean_roots.py [--suite bookworm] [--suite trixie] [wheel] [sdist] [deb] [image]     (as root; needs debootstrap)
+clean_roots.py [--suite bookworm] [--suite trixie] [source] [wheel] [sdist] [deb] [image]   (as root; needs debootstrap)
 
 Each suite gets a root made by debootstrap, kept in build/roots. A package goes into a copy of it that is thrown away.
 Then a user runs `antiphon selftest` on an emulated cluster of four nodes, and on one node a program with a forced
-algorithm, whose summary must name it. `image` builds the image of packaging/docker by buildah, on that root as its
-base, and runs that program in it. Prints how long each step took; exit code 1: a step failed.
+algorithm, whose summary must name it. `source` has the last commit's files, and runs README's `make demo`; `tests` runs
+`make test`, too. `image` builds the image of packaging/docker by buildah, on that root as its base, and runs that
+program in it. Prints how long each step took; exit code 1: a step failed.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ USER = 1000
 PYTHONS = {"bookworm": "3.11", "trixie": "3.13"}
 #: What a machine has besides the package: Python, what the emulated cluster needs.
 SYSTEM = {
+    "source": ("g++", "iproute2", "make", "nftables", "python3-venv"),
+    "tests": ("g++", "iproute2", "make", "nftables", "python3-venv"),
     "wheel": ("python3-venv", "iproute2"),
     "sdist": ("python3-venv", "iproute2", "g++"),
     "image": ("python3-venv", "iproute2"),
@@ -44,6 +47,8 @@ SYSTEM = {
         "python3-rich",
     ),
 }
+#: Whom this machine trusts when it fetches from PyPI.
+CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
 CLUSTER = 'nodes = 4\nrate = "100mbit"\n'
 #: Becomes the root's only process tree: users cannot make namespaces within a chroot.
 ENTER = """
@@ -92,7 +97,7 @@ class Clean:
         """Runs a shell script in the root, as an ordinary user or as root."""
         who = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups"] if user else []
         env = ["env", "-i", "HOME=/home/user" if user else "HOME=/root", "DEBIAN_FRONTEND=noninteractive",
-               "PATH=/home/user/venv/bin:/usr/bin:/bin:/usr/sbin:/sbin"]  # fmt: skip
+               "PATH=/home/user/venv/bin:/usr/bin:/bin:/usr/sbin:/sbin", f"PIP_CERT={CERTIFICATES}"]  # fmt: skip
         command = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", ENTER, "enter", str(self.root)]
         command += [*who, *env, "sh", "-e", "-c", script, "script", *words]
         log = self.root.with_suffix(".log")
@@ -191,6 +196,22 @@ def with_pip(clean: Clean, package: Path) -> None:
     used(clean, "/home/user/venv/lib/libmpi.so.12")
 
 
+def with_make(clean: Clean, tests: bool) -> None:
+    """Runs README's commands in the source, as who has cloned it; pip fetches what they need."""
+    for path in (Path("/etc/resolv.conf"), CERTIFICATES):
+        copy = clean.root / path.relative_to("/")
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, copy)
+    home = clean.root / "home" / "user"
+    archive = ["git", "archive", "--prefix=antiphon/", "HEAD"]
+    files = subprocess.run(archive, cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout
+    subprocess.run(["tar", "-x", "-C", home], input=files, check=True)
+    subprocess.run(["chown", "-R", f"{USER}:{USER}", home / "antiphon"], check=True)
+    clean.step("make demo", lambda: clean.run("cd ~/antiphon; make demo", timeout_s=3600))
+    if tests:
+        clean.step("make test", lambda: clean.run("cd ~/antiphon; make test", timeout_s=4 * 3600))
+
+
 def with_dpkg(clean: Clean, package: Path) -> None:
     """Installs Debian's package for everybody; its dependencies are there."""
     shutil.copy(package, clean.root / "package.deb")
@@ -261,7 +282,9 @@ def tried(suite: str, kind: str) -> Clean:
     clean.root.with_suffix(".log").unlink(missing_ok=True)
     subprocess.run(["cp", "-a", "--reflink=auto", kept, clean.root], check=True)
     (clean.root / "etc" / "hosts").write_text("127.0.0.1 localhost\n")  # An installer writes it, debootstrap does not.
-    if kind == "deb":
+    if kind in ("source", "tests"):
+        with_make(clean, tests=kind == "tests")
+    elif kind == "deb":
         with_dpkg(clean, newest("antiphon_*.deb"))
     elif kind == "image":
         with_buildah(clean, newest("antiphon-*x86_64.whl"))

@@ -13,6 +13,7 @@
 
 #include <sys/stat.h>
 
+#include "antiphon/output_file.hpp"
 #include "call/datatype.hpp"
 #include "call/type_contents.hpp"
 #include "job/devices.hpp"
@@ -231,7 +232,8 @@ void start_capture() {
   const long long limit = mbytes == nullptr ? 64 : std::atoll(mbytes);
   mkdir(directory, 0777);
   const std::string path = std::string(directory) + "/rank-" + std::to_string(rank) + ".msgs";
-  std::FILE* file = std::fopen(path.c_str(), "wb");
+  const int opened = open_anew(path);
+  std::FILE* const file = opened < 0 ? nullptr : fdopen(opened, "wb");
   if (file == nullptr) {
     warn("messages are not captured: " + path + ": " + std::strerror(errno));
     end_with_failure();

@@ -40,11 +40,16 @@ def test_a_program_with_more_rights_takes_no_settings(wheel, compiled, run_ranks
 
 
 def test_a_link_in_place_of_a_part_is_not_followed(wheel, compiled, run_ranks, tmp_path) -> None:
-    """GIVEN a link under the name of the part that a rank writes while it runs THEN what it leads to stays as it is."""
+    """GIVEN links under the names of what a rank writes while it runs THEN what they lead to stays as it is."""
     victim = tmp_path / "victim"
     victim.write_text("precious")
-    (tmp_path / "x.trace.rank0").symlink_to(victim)
-    result = run_ranks(wheel, 1, [compiled(wheel, [HALO]), 1], ANTIPHON_TRACE=str(tmp_path / "x.trace"))
+    (tmp_path / "captured").mkdir()
+    parts = [tmp_path / "x.trace.rank0", tmp_path / "captured" / "rank-0.msgs"]
+    for part in parts:
+        part.symlink_to(victim)
+    files = {"ANTIPHON_TRACE": str(tmp_path / "x.trace"), "ANTIPHON_CAPTURE": str(tmp_path / "captured")}
+    result = run_ranks(wheel, 1, [compiled(wheel, [HALO]), 1], **files)
     assert result.returncode == 0, result.text
     assert victim.read_text() == "precious"
     assert (tmp_path / "x.trace").read_bytes().startswith(b"\x89ATR")
+    assert parts[1].is_file() and not parts[1].is_symlink()

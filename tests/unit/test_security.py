@@ -14,10 +14,13 @@ from pathlib import Path
 
 import pytest
 
+from antiphon import cli
 from antiphon.errors import AntiphonError
 from antiphon.lab import state
 from antiphon.output import files
 from antiphon.placement import launching
+from antiphon.simulate import ns3
+from antiphon.tune.state import TuningState
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -42,6 +45,50 @@ def test_a_written_file_replaces_a_link_at_its_temporary_name(tmp_path: Path) ->
     files.write(tmp_path / "out", "mine")
     assert (tmp_path / "victim").read_text() == "precious"
     assert (tmp_path / "out").read_text() == "mine"
+
+
+def test_a_tuning_does_not_begin_in_what_a_link_leads_to(tmp_path: Path) -> None:
+    """GIVEN a link to an empty file where a tuning keeps its measurements THEN it is removed, and the file stays so."""
+    victim, path = tmp_path / "victim", tmp_path / "machine.tuning"
+    victim.touch()
+    path.symlink_to(victim)
+    tuning = TuningState(path, {"library": "MPICH"})
+    tuning.open(restart=False)
+    tuning.close(complete=False)
+    assert victim.read_text() == "" and not path.is_symlink() and path.stat().st_size > 0
+
+
+@pytest.mark.parametrize("how", ["others may write it", "a link", "somebody else's"])
+def test_a_kept_program_of_somebody_else_is_not_run(how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """GIVEN a program in the cache that another user can have put there THEN it is compiled anew, and replaced."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(ns3, "_HEADERS", ns3.SOURCE)
+    monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
+    made: list[Path] = []
+
+    def compiled(compiler: str, program: Path) -> None:
+        made.append(program)
+        program.unlink(missing_ok=True)
+        program.write_text("ours")
+
+    monkeypatch.setattr(ns3, "_compile", compiled)
+    program = ns3.find()
+    assert ns3.find() == program and made == [program]
+    if how == "a link":
+        program.rename(tmp_path / "theirs")
+        program.symlink_to(tmp_path / "theirs")
+    elif how == "somebody else's":
+        monkeypatch.setattr(os, "geteuid", lambda: program.stat().st_uid + 1)
+    else:
+        program.chmod(0o777)
+    assert ns3.find() == program and made == [program] * 2
+
+
+def test_an_error_gives_the_terminal_no_orders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """GIVEN a file whose name changes a terminal's title THEN the message shows the signs."""
+    assert cli.main(["report", str(tmp_path / "\x1b]0;title\x07\x9b2J.json")]) == 2
+    said = capsys.readouterr().err
+    assert "\\x1b]0;title\\x07\\x9b2J.json" in said and not {"\x1b", "\x07", "\x9b"} & set(said)
 
 
 @pytest.mark.parametrize("kind", ["link", "stranger"])

@@ -16,6 +16,8 @@ from pathlib import Path
 import pytest
 
 from antiphon import cli, core, mpi
+from antiphon.trace import Call, Communicator, RankTrace, Shape, Trace
+from antiphon.trace.writer import encode
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 PROFILE = DATA / "ethernet-16.openmpi.json"
@@ -47,6 +49,8 @@ CONTENTS = {
     "toml": b"nodes = 'many'\n",
     "elf": b"\x7fELF\x02\x01\x01" + bytes(60),
 }
+#: The measurements that a cluster is fitted to.
+TO_FIT = ("calls", "one-way", "pairs", "ring")
 PLAIN_RUN = ["run", "--dry-run", "--mpi", "mpich"]
 #: What reads files: FILE is the damaged one.
 READERS = {
@@ -81,6 +85,25 @@ READERS = {
     "run-apply": [*PLAIN_RUN, "--apply", "FILE", "--profile", str(PROFILE), "/bin/true"],
     "env": ["env", "FILE"],
     "lab-cluster": ["lab", "run", "--cluster", "FILE", "/bin/no-such-program"],
+    "plan": ["plan", "FILE", "-o", "plan.out", "--overwrite", "--link-rate", "1gbit"],
+    "plan-profile": ["plan", "run.trace", "-o", "plan.out", "--overwrite", "--profile", "FILE"],
+    "plan-cluster": ["plan", "run.trace", "-o", "plan.out", "--overwrite", "--cluster", "FILE"],
+    "plan-summary": ["plan", "run.trace", "-o", "p", "--overwrite", "--link-rate", "1gbit", "--summary", "FILE"],
+    "report-trace": ["report", "run.json", "--trace", "FILE", "-o", "page.html", "--overwrite"],
+    "predict-cluster": ["predict", "bcast", "--cluster", "FILE", "--no-sweep"],
+    "cluster-show": ["cluster", "show", "FILE"],
+    "cluster-fit": ["cluster", "fit", "--rate", "1gbit", *(f"--{name}=FILE" for name in TO_FIT)],
+    "simulate-cluster": ["simulate", "bcast", "--cluster", "FILE", "--smpirun", "/bin/false"],
+    "simulate-profile": ["simulate", "bcast", "--profile", "FILE", "-n", "2", "--smpirun", "/bin/false"],
+    "simulate-plan": ["simulate", "--plan", "FILE", "--cluster", "ethernet-16", "--smpirun", "/bin/false"],
+    "profile-use": ["profile", "use", "FILE"],
+    "profile-hosts": ["profile", "use", str(PROFILE), "--hostfile", "FILE"],
+    "trace-to": ["trace", "--to", "perfetto", "--overwrite", "-o", "out.json", "FILE"],
+    "selftest-hosts": ["selftest", "--mpi", "nothing", "--hostfile", "FILE"],
+    "selftest-lab": ["selftest", "--mpi", "mpich", "--lab", "./FILE"],
+    "doctor-profile": ["doctor", "--profile", "FILE", "--mpi", "nothing", "/bin/true"],
+    "doctor-hosts": ["doctor", "--mpi", "nothing", "--hostfile", "FILE"],
+    "doctor-program": ["doctor", "FILE"],
 }
 #: Words that may be right: a text is a program's data, no decisions are no profile's fault, and so on.
 MAY_SUCCEED = {"compress-profile", "bench-codecs", "run-hostfile", "run-profile", "run-mpi"}
@@ -132,16 +155,54 @@ explain --plan nothing --svg /no/dir/x|predict bcast -n 2 --svg /no/dir/x
 export --to goal bcast -n 4 --bytes 1 -o /no/dir/x|trace -o /no/dir/x y|tune --dry-run --mpi nothing
 traffic x -o /no/dir/x|nothing|--nothing|help nothing|lab status x|run -n|tune --lab nothing --mpi mpich
 bench --lab nothing bcast --mpi mpich
+plan|plan no-such|plan --parts x y|plan --min-calls 0 y|plan --min-calls x y|plan --cluster nothing run.trace
+plan --link-rate x run.trace|plan --link-rate 1gbit --map-by x run.trace|plan --summary run.json /bin/true
+plan --link-rate 1gbit --profile x run.trace|plan --link-rate 1gbit -o /no/dir/x run.trace|plan run.trace
+plan --link-rate 1gbit --lab x run.trace|plan --link-rate 1gbit --library x run.trace|traffic --library x run.trace
+cluster|cluster nothing|cluster show|cluster show nothing|cluster show --profile-out /no/dir/x ethernet-16
+cluster fit|cluster fit --rate x --calls x --one-way x --pairs x --ring x|cluster show '' --json
+predict --cluster nothing|predict bcast --cluster nothing|predict bcast --cluster ethernet-16 -n 0 --bytes 1
+predict bcast --cluster ethernet-16 -n 9999999999|predict bcast --cluster ethernet-16 --link-rate 1gbit
+simulate|simulate nothing|simulate bcast|simulate bcast --cluster nothing|simulate nothing --cluster ethernet-16
+simulate bcast --cluster ethernet-16 --bytes x|simulate bcast --cluster ethernet-16 --smpirun /no/such
+simulate bcast --cluster ethernet-16 --smpirun /bin/false --algorithms x|simulate bcast --simulator x
+simulate bcast --cluster ethernet-16 -n 0 --smpirun /bin/false|simulate --plan x --cluster ethernet-16
+simulate bcast --cluster ethernet-16 --timeout 0|simulate bcast --cluster ethernet-16 --profile x
+profile|profile nothing|profile show nothing|profile use|profile use nothing|profile forget|profile forget nothing
+profile list x|module|module -o|module -o . --name a/b|module -o . --switch-on lam|module -o . --set x
+module -o . --set X=1|module -o /proc/no|module -o . --name ''|selftest --budget 1|selftest -n 1|selftest x
+selftest --mpi nothing|selftest --lab nothing --mpi mpich|selftest --link-rate x|selftest --budget nan
+selftest --hostfile nothing|doctor no-such|doctor -n 3|doctor --hostfile nothing|doctor --profile nothing
+doctor --launcher x|doctor --mpi nothing /bin/true|doctor --link-rate x --hostfile nothing
+completion|completion ksh|completion man|completion bash -o /proc/no|prefix x|prefix --nothing|prefix --lib --json
+trace --to x y|trace --to perfetto|trace --to perfetto no-such|trace --to perfetto run.trace -o x
+trace --to perfetto -o /no/dir/x run.trace
+report run.json --trace no-such|report run.json -o /no/dir/x|run --metrics /no/dir/x /bin/true
+run --trace /no/dir/x /bin/true|run --topology x= /bin/true|run --topology x=a;y=a /bin/true|run --codec x /bin/true
+run --adapt x /bin/true|run --progress x /bin/true|run --shared-memory x /bin/true|run --capture /no/dir/x /bin/true
+bench --presence --launches 0 --mpi nothing|bench --presence --launches x|bench --pattern-seed 1 --presence --mpi no
+demo x y|map --pin x run.trace|explain --plan run.trace|lab up --connection-rate x|lab trace|compress-test --json
+bench --budget inf --mpi nothing|tune --budget nan --mpi nothing|lab run --timeout inf /bin/true
 """
 WRONG_VALUES = [words.split(" ") for line in VALUES.strip().splitlines() for words in line.split("|")]
 #: Answers by design: a hint instead of an error where nothing is named, and a list that ignores the rest.
 FINE = {"report --list --json x y"}
 
 
+def trace() -> bytes:
+    """Returns a trace of two ranks that broadcast."""
+    world = Communicator(1, "MPI_COMM_WORLD", (0, 1))
+    shape = Shape("MPI_Bcast", world, root=0, send_count=1000, send_size=8)
+    ranks = [RankTrace(rank, [world], [shape], [Call(shape, 1_000, 500)] * 3, 0, 10**6, 0) for rank in range(2)]
+    return encode(Trace(2, ("MPI_Bcast",), {"nodes": [0, 1], "hosts": ["a", "b"], "mpi": "MPICH"}, ranks))
+
+
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty directory, on a machine without jobs of a batch system, where nothing is started."""
+    """A directory with a good trace alone, on a machine without jobs of a batch system, where nothing is started."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "run.trace").write_bytes(trace())
     monkeypatch.setattr(os, "execvpe", lambda *command: pytest.fail(f"{command[:2]} would be started"))
     for name in os.environ:
         if name.startswith(("ANTIPHON", "SLURM")):
@@ -170,8 +231,8 @@ def test_damaged_files(reader: str, here: Path, capsys: pytest.CaptureFixture[st
         assert "error: " in err if code else reader in MAY_SUCCEED or name == "text" or "hint" in err or not err, name
 
 
-def test_there_are_about_200_wrong_values() -> None:
-    assert len(WRONG_VALUES) > 190
+def test_there_are_about_300_wrong_values() -> None:
+    assert len(WRONG_VALUES) > 290
 
 
 @pytest.mark.parametrize("words", WRONG_VALUES, ids=lambda words: " ".join(words))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import shlex
 from pathlib import Path
 
@@ -23,6 +24,23 @@ def words(text: str) -> list[str]:
         return shlex.split(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(f"{text!r} cannot be split into words: {error}") from None
+
+
+def number(text: str) -> float:
+    """Returns a number that something can be compared with: neither nan nor infinite."""
+    value = float(text)
+    if not math.isfinite(value):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a finite number")
+    return value
+
+
+def library(text: str) -> str:
+    """Returns the name of a library whose collectives are assumed; one without a table is an error."""
+    from antiphon.traffic import libraries
+
+    if text and not libraries.is_known(text):
+        raise argparse.ArgumentTypeError(f"there is no table for {text!r}; there are {', '.join(libraries.keys())}")
+    return text
 
 
 def add_where(parser: argparse.ArgumentParser, *, several: bool = True, link_rate: str | None) -> None:

@@ -7,7 +7,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from antiphon import output
+from antiphon import model, output
 from antiphon.errors import AntiphonError
 from antiphon.output import files, tables
 from antiphon.trace import Trace
@@ -56,12 +56,7 @@ def _profile_of(args: argparse.Namespace) -> str:
         raise AntiphonError("--joint needs --profile FILE", hint="`antiphon probe` writes profiles")
     if args.file is None:
         raise AntiphonError("no TRACE is named", hint="`antiphon trace -n 4 ./solver` records one")
-    try:
-        return str(args.profile.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise AntiphonError(f"{args.profile}: {error.strerror}", hint="`antiphon probe` writes profiles") from None
-    except UnicodeDecodeError:
-        raise AntiphonError(f"{args.profile}: is not a text file", hint="`antiphon probe` writes profiles") from None
+    return model.read_profile(args.profile) or ""  # It is named, so it has a text.
 
 
 def _show(document: dict[str, Any], args: argparse.Namespace) -> None:

@@ -22,7 +22,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--verify", action="store_true", help="measure what collectives send over each node's link, and compare")
     add("--collectives", metavar="C,…", help="with --verify: these (default: all that the table knows)")
     add("--bytes", metavar="B,…", default=DEFAULT_SIZES, help="with --verify: sizes (default: %(default)s)")
-    add("--tolerance", type=float, metavar="PERCENT", default=5.0, help="with --verify: what is right (default: 5)")
+    add(
+        "--tolerance",
+        type=_options.number,
+        metavar="PERCENT",
+        default=5.0,
+        help="with --verify: what is right (default: 5)",
+    )
     _options.add_where(parser, several=False, link_rate=None)
 
 

@@ -85,8 +85,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--algorithms", action="append", metavar="A,…", help="algorithms to force besides Antiphon's own choice: all, "
         "or NAME[:PARAMETER=VALUE,…],…; `on` is Antiphon's choice where it would stay out; with --nonblocking, "
         "`blocking` is the blocking call")  # fmt: skip
-    add("--budget", type=float, default=5.0, metavar="SECONDS", help="for one collective at one size in one mode "
-        "(default: 5)")  # fmt: skip
+    add("--budget", type=_options.number, default=5.0, metavar="SECONDS", help="for one collective at one size in one "
+        "mode (default: 5)")  # fmt: skip
     add("--root", type=int, default=0, metavar="RANK", help="root of those that have one (default: 0)")
     add("--overhead", action="store_true", help="measure only what Antiphon adds to a call that it passes on to the "
         "library")  # fmt: skip

@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     _options.add_old_name(parser, "--bits-per-s", "--link-rate")
     add("--codecs", default="", metavar="NAME,…", help="what to compare (default: all that are here)")
-    add("--budget", type=float, default=0.5, metavar="SECONDS", help="for measuring a file (default: 0.5)")
+    add("--budget", type=_options.number, default=0.5, metavar="SECONDS", help="for measuring a file (default: 0.5)")
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
 
 

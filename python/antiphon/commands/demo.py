@@ -18,6 +18,7 @@ from antiphon import mpi as mpis
 from antiphon import output
 from antiphon.bench.demonstration import EXAMPLES, Demonstration, usual_ranks
 from antiphon.bench.testbed import HostTestbed, LabTestbed, Testbed
+from antiphon.commands import _options
 from antiphon.errors import AntiphonError
 from antiphon.lab import Lab, load_cluster
 from antiphon.output import tables
@@ -36,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--rounds", type=int, default=3, metavar="N", help="how often each program runs both ways (default: 3)")
     add(
         "--budget",
-        type=float,
+        type=_options.number,
         default=150.0,
         metavar="SECONDS",
         help="begin no further round after this time (default: 150)",

@@ -75,7 +75,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--transport", metavar="T", help="MPICH: ofi or ucx (default: ofi where the library has it)")
     parser.add_argument("--map-by", default="node", choices=("node", "slot"), help="place neighbouring ranks on "
                         "different nodes, or fill a node first (default: node)")  # fmt: skip
-    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="end the program after this time")
+    parser.add_argument("--timeout", type=_options.number, metavar="SECONDS", help="end the program after this time")
     _add_cluster_options(parser)
     parser.add_argument("--json", action="store_true", help="print the result as JSON, with the program's output in it")
     parser.add_argument("program", metavar="PROGRAM", help="the MPI program")
@@ -131,7 +131,7 @@ def _add_cluster_options(parser: argparse.ArgumentParser) -> None:
     add("--uplink-rate", metavar="RATE", help="rate of the links between switches")
     add("--uplink-buffer", metavar="SIZE", help="output buffer of the ports between switches")
     add("--ranks-per-node", type=_positive, metavar="N", help="ranks on each node")
-    add("--loss", type=float, metavar="PERCENT", help="share of packets that are lost as they arrive")
+    add("--loss", type=_options.number, metavar="PERCENT", help="share of packets that are lost as they arrive")
     add("--loss-protocol", choices=("tcp", "udp", "both"), help="which packets may be lost (default: both)")
     add("--loss-nodes", type=_node_list, metavar="LIST", help="where: 1,3-5 (default: all nodes)")
 

@@ -48,7 +48,7 @@ def add_wishes(parser: argparse.ArgumentParser) -> None:
     add = group.add_argument
     add("--pin", action="append", default=[], metavar="RANK:NODE[:CORE]", help="a rank that has its place already")
     add("--method", default="antiphon", metavar="M", help="default: %(default)s; `antiphon map --list` shows all")
-    add("--budget", type=float, metavar="SECONDS", help="processor time of a method that searches")
+    add("--budget", type=_options.number, metavar="SECONDS", help="processor time of a method that searches")
     _options.add_old_name(parser, "--seconds", "--budget")
     add(
         "--objective",
@@ -57,7 +57,8 @@ def add_wishes(parser: argparse.ArgumentParser) -> None:
         help="what is made small: the predicted time with what links carry, or the sum of all messages' times "
         "(default: time where rates are known)",
     )
-    add("--library", default="", metavar="L", help="whose collectives are assumed (default: the trace's MPI)")
+    add("--library", type=_options.library, default="", metavar="L", help="whose collectives are assumed (default: the "
+        "trace's MPI)")  # fmt: skip
     add("--own", action="store_true", help="assume Antiphon's collectives wherever its profile would use them")
     add("--between", default="", metavar="A:B", help="only what began between these seconds of the recorded run")
     add("--phase", default="", metavar="K[/N]", help="only that phase, from 0: of a trace as K/N, of N equally long")

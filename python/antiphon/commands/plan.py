@@ -36,7 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--profile", type=Path, metavar="FILE", help="profile of the machine")
     add("--cluster", metavar="NAME|FILE", help="instead: a described cluster, as of `antiphon cluster`")
     add("--link-rate", metavar="RATE", help="instead: the rate of a node's link, as 1gbit, on one switch")
-    add("--library", default="", metavar="L", help="whose collectives are assumed (default: the run's MPI)")
+    add("--library", type=_options.library, default="", metavar="L", help="whose collectives are assumed (default: the "
+        "run's MPI)")  # fmt: skip
     add("--min-calls", type=int, default=2, metavar="N", help="patterns seen less often are left out (default: 2)")
     add("--summary", type=Path, metavar="FILE", help="with a trace: the summary of a run with --compress on, as "
         "--summary=FILE.json wrote it")  # fmt: skip

@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="the profile (default: %(default)s)",
     )
-    add("--budget", type=float, default=60.0, metavar="SECONDS", help="the time it may take (default: 60)")
+    add("--budget", type=_options.number, default=60.0, metavar="SECONDS", help="the time it may take (default: 60)")
     add("--name", metavar="NAME", help="of the machine, in the profile (default: the lab's cluster, or this host)")
     add("--again", type=Path, metavar="FILE", help="measure nothing: make the profile from samples that were kept")
     _keeping.add_option(parser)

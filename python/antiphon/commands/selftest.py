@@ -36,7 +36,13 @@ MEASURING_SHARE = 0.4
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options of `antiphon selftest`."""
     add = parser.add_argument
-    add("--budget", type=float, default=60.0, metavar="SECONDS", help="the time it may take, about (default: 60)")
+    add(
+        "--budget",
+        type=_options.number,
+        default=60.0,
+        metavar="SECONDS",
+        help="the time it may take, about (default: 60)",
+    )
     add("--no-gain", action="store_true", help="compare results only, measure nothing")
     _options.add_where(parser, several=False, link_rate=": runs take it for theirs")
     add("--json", action="store_true", help="as JSON: {ok, mpi, ranks, results, gain}")

@@ -24,6 +24,7 @@ from antiphon import core, model, output
 from antiphon.cluster import files as clusters
 from antiphon.cluster import of_profile, profile
 from antiphon.cluster.spec import ClusterSpec
+from antiphon.commands import _options
 from antiphon.documents import parse_json
 from antiphon.errors import AntiphonError
 from antiphon.output import tables
@@ -44,7 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--plan", type=Path, metavar="FILE", help="a plan of schedules, instead of a collective")
     add("--simulator", choices=("smpi", "ns3"), default="smpi", help="flows or packets (default: %(default)s)")
     add("--smpirun", type=Path, metavar="FILE", help="SimGrid's program (default: the one on the path)")
-    add("--timeout", type=float, default=120, metavar="S", help="for each simulation (default: %(default)s s)")
+    add(
+        "--timeout", type=_options.number, default=120, metavar="S", help="for each simulation (default: %(default)s s)"
+    )
     add("--json", action="store_true", help="print JSON")
 
 

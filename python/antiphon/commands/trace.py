@@ -69,6 +69,9 @@ def convert(args: argparse.Namespace) -> int:
     """Writes a trace in another form."""
     if args.program is None:
         raise AntiphonError("no trace to write is named", hint="antiphon trace --to perfetto run.trace")
+    if args.args:
+        hint = f"options stand before it, as `antiphon trace --to {args.to} -o FILE {args.program}`"
+        raise AntiphonError(f"{args.args[0]}: nothing may follow the trace's name", hint=hint)
     source = Path(args.program)
     target = args.output or source.with_name(f"{source.name.removesuffix('.trace')}.{args.to}.json")
     files.check(target, overwrite=args.overwrite)

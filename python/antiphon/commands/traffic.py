@@ -20,7 +20,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from antiphon import output
+from antiphon import model, output
 from antiphon.commands import _options, _traffic_joint, _traffic_verify
 from antiphon.errors import AntiphonError
 from antiphon.output import files, tables
@@ -32,7 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("file", nargs="?", type=Path, metavar="TRACE", help="a trace, or a file that was written with -o")
     add("-o", "--output", type=Path, metavar="FILE", help="write the messages between ranks; with --joint: the plan")
-    add("--library", default="", metavar="NAME", help="whose algorithms (default: the library of the recorded run)")
+    add("--library", type=_options.library, default="", metavar="NAME", help="whose algorithms (default: the library "
+        "of the recorded run)")  # fmt: skip
     add("--libraries", action="store_true", help="list the libraries that there are tables for")
     add("--own", action="store_true", help="as Antiphon's own collectives, where its rules choose them")
     _options.add_old_name(parser, "--antiphon", "--own")
@@ -86,8 +87,7 @@ def read(args: argparse.Namespace) -> Any:
         windows = [Window.parse(args.between)]
     elif args.phases > 1:
         windows = phases_of(trace, args.phases)
-    profile = args.profile.read_text(encoding="utf-8") if args.profile is not None else None
-    return of_trace(trace, args.library, profile=profile, own=args.own, windows=windows)
+    return of_trace(trace, args.library, profile=model.read_profile(args.profile), own=args.own, windows=windows)
 
 
 def _libraries(as_json: bool) -> int:

@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--budget",
-        type=float,
+        type=_options.number,
         default=180.0,
         metavar="SECONDS",
         help="for each library, everything included (default: 180)",

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +25,6 @@ class CurveChart:
     curves: Mapping[str, Curve]
     x_label: str = "bytes"
     y_label: str = "time / s"
-    #: What another source says of the curves with these names: marks without lines. Panels show them.
-    points: Mapping[str, Curve] = field(default_factory=dict)
 
 
 def terminal(chart: CurveChart, width: int) -> str | None:
@@ -59,29 +57,6 @@ def svg(chart: CurveChart, path: Path) -> None:
     axes.set(title=chart.title, xlabel=chart.x_label, ylabel=chart.y_label)
     axes.grid(True, which="major", alpha=0.3)
     axes.legend(fontsize=8)
-    _save(figure, path)
-
-
-def panels_svg(charts: Sequence[CurveChart], path: Path) -> None:
-    """Writes several charts side by side, two in a row, with one legend."""
-    if not charts:
-        raise AntiphonError("there is nothing to draw")
-    pyplot = _pyplot()
-    rows = -(-len(charts) // 2)
-    figure, places = pyplot.subplots(rows, 2, figsize=(10, 3.2 * rows), squeeze=False, layout="constrained")
-    for axes, chart in zip(places.flat, charts, strict=False):
-        for number, (name, curve) in enumerate(chart.curves.items()):
-            color = f"C{number}"
-            axes.plot([x for x, _ in curve], [y for _, y in curve], color=color, linewidth=1.3, label=name)
-            marks = chart.points.get(name, ())
-            axes.plot([x for x, _ in marks], [y for _, y in marks], "o", color=color, markersize=5, fillstyle="none")
-        axes.set_xscale("log", base=2)
-        axes.set_yscale("log")
-        axes.set(title=chart.title, xlabel=chart.x_label, ylabel=chart.y_label)
-        axes.grid(True, which="major", alpha=0.3)
-    for axes in places.flat[len(charts) :]:
-        axes.set_axis_off()
-    figure.legend(*places.flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=9)
     _save(figure, path)
 
 

@@ -76,6 +76,8 @@ def print_warning(message: str) -> None:
 
 
 def _labelled(label: str, color: str, text: str) -> None:
+    # Names of files may hold anything: one message is one line, and gives the terminal no orders.
+    text = "".join(sign if sign.isprintable() or sign in "\n\t" else ascii(sign)[1:-1] for sign in text)
     if use_color(sys.stderr):
         label = f"\x1b[1;{color}m{label}\x1b[0m"
     sys.stderr.write(f"{label}: {text}\n")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import stat
 import subprocess
 import tempfile
 import time
@@ -37,10 +38,19 @@ def find() -> Path:
     text = SOURCE.read_bytes() + str(_HEADERS.stat().st_mtime_ns).encode()
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "antiphon"
     program = cache / f"ns3-replay-{hashlib.sha256(text).hexdigest()[:16]}"
-    if not program.exists():
+    if not _may_be_run(program):
         cache.mkdir(parents=True, exist_ok=True)
         _compile(compiler, program)
     return program
+
+
+def _may_be_run(program: Path) -> bool:
+    """Tells whether it is there and no other user can have written it: the cache may be where others write, too."""
+    try:
+        found = program.lstat()
+    except FileNotFoundError:
+        return False
+    return stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o022
 
 
 def _compile(compiler: str, program: Path) -> None:

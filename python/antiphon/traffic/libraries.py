@@ -210,6 +210,11 @@ def checked(document: dict[str, Any], key: str) -> dict[str, Any]:
     return document
 
 
+def is_known(text: str) -> bool:
+    """Tells whether it names a table, or a library of a family that has tables."""
+    return text in keys() or re.search(r"open[ -]?mpi|mpich|mvapich|intel|cray", text, re.IGNORECASE) is not None
+
+
 def for_library(text: str) -> Library:
     """The table for what a library says of itself ("Open MPI v5.0.11", "MPICH Version: 5.0.2"), or of that name."""
     if text in keys():

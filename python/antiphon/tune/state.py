@@ -55,13 +55,13 @@ class TuningState:
 
     def open(self, restart: bool) -> None:
         """Opens the file to begin, or to continue an earlier tuning."""
-        if restart:
-            self.path.unlink(missing_ok=True)
-        else:
+        if not restart:
             self.load()
-        begin = not self.path.exists() or not self.finished and not self.measurements
+        begin = restart or not self.path.exists() or not self.finished and not self.measurements
         try:
-            self._file = self.path.open("w" if begin else "a", encoding="utf-8")
+            if begin:  # In a directory that others may write, what is there may be their link.
+                self.path.unlink(missing_ok=True)
+            self._file = self.path.open("x" if begin else "a", encoding="utf-8")
         except OSError as error:
             raise AntiphonError(f"cannot write {self.path}: {error.strerror}") from None
         if begin:
