@@ -104,8 +104,8 @@ Profile Profile::guess(int nodes, int ranks_per_node, double link_bits_per_s) {
     // shared memory takes a tenth.
     profile.link_classes.push_back({"node", Scope::node, 1e-6, Curve::line(0.5e-6, 8e9), Curve::line(0.5e-6, 8e9),
                                     Curve::line(0.5e-6, 5e9), 4096});
-    profile.link_classes.push_back({"switch", Scope::same_switch, 25e-6, Curve::line(5e-6, 2e9),
-                                    Curve::line(5e-6, 2e9), Curve::line(10e-6, rate), 65536});
+    profile.link_classes.push_back({"switch", Scope::same_switch, 25e-6, Curve::line(5e-6, 2e9), Curve::line(5e-6, 2e9),
+                                    Curve::line(10e-6, rate), 65536});
   }
   profile.topology.switches.push_back({"switch"});
   profile.topology.nodes.assign(static_cast<std::size_t>(nodes), {"", 0, rate});
