@@ -104,6 +104,7 @@ def main() -> None:
     if args.table:
         return table([Path(file) for file in args.what])
     *names, folder = args.what
+    Path(folder).mkdir(parents=True, exist_ok=True)
     for name in names:
         for mpi in args.mpi.split(","):
             measure(name, mpi, args.bytes, args.budget, Path(folder) / f"{name}-{mpi}.json.gz")
