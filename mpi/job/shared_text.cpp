@@ -4,7 +4,6 @@
 #include <mpi.h>
 
 #include <cstring>
-#include <utility>
 
 #include "job/start_tree.hpp"
 

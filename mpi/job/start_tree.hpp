@@ -35,7 +35,7 @@ struct StartTree {
 /// Waits for a message and returns what it is. Ranks that share a core give it away meanwhile, which not every
 /// library's blocking calls do.
 inline MPI_Status wait_for_message(int from, int tag) {
-  MPI_Status status;
+  MPI_Status status{};
   for (int is_there = 0; PMPI_Iprobe(from, tag, MPI_COMM_WORLD, &is_there, &status) == MPI_SUCCESS && is_there == 0;)
     sched_yield();
   return status;

@@ -72,10 +72,11 @@ class Trial:
         ):
             return
         taken = Call(labels["collective"], size, labels["done_by"], labels["reason"], count)
-        same = [call for call in self.calls if (call.collective, call.bytes) == (taken.collective, size)]
-        if any(call.count >= count for call in same):
-            return
-        self.calls = [call for call in self.calls if call not in same] + [taken]
+        kinds = [(call.collective, call.bytes) for call in self.calls]
+        if (taken.collective, size) not in kinds:
+            self.calls.append(taken)
+        elif count > self.calls[at := kinds.index((taken.collective, size))].count:
+            self.calls[at] = taken
 
     def to_json(self) -> dict[str, Any]:
         calls = [vars(call) | {"accelerated": call.accelerated} for call in self.calls]

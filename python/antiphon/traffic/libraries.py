@@ -33,6 +33,9 @@ SCHEMA = Path(__file__).parent.parent / "schemas" / "decomposition.schema.json"
 OUR_BARRIER = "dissemination"
 #: Fields of a rule that are conditions but bounds.
 TRAITS = ("power_of_two", "commutative", "in_place", "spread", "balanced", "consecutive")
+#: Families, by what their libraries say of themselves.
+_OPEN_MPI = re.compile(r"open[ -]?mpi", re.IGNORECASE)
+_OF_MPICH = re.compile(r"mpich|mvapich|intel|cray", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -212,14 +215,14 @@ def checked(document: dict[str, Any], key: str) -> dict[str, Any]:
 
 def is_known(text: str) -> bool:
     """Tells whether it names a table, or a library of a family that has tables."""
-    return text in keys() or re.search(r"open[ -]?mpi|mpich|mvapich|intel|cray", text, re.IGNORECASE) is not None
+    return text in keys() or bool(_OPEN_MPI.search(text) or _OF_MPICH.search(text))
 
 
 def for_library(text: str) -> Library:
     """The table for what a library says of itself ("Open MPI v5.0.11", "MPICH Version: 5.0.2"), or of that name."""
     if text in keys():
         return load(text)
-    family = "openmpi" if re.search(r"open[ -]?mpi", text, re.IGNORECASE) else "mpich"
+    family = "openmpi" if _OPEN_MPI.search(text) else "mpich"
     found = re.search(r"(\d+(?:\.\d+)+)", text)
     version = found.group(1) if found else ""
     libraries = [load(key) for key in keys()]
