@@ -45,9 +45,10 @@ enum class CreditWay : std::uint8_t {
   in_step,  ///< the algorithm's phases are steps that the protocol can take in step
 };
 
-/// One algorithm for one collective: the constant antiphon::<collective>_algorithms::<name>, defined in
+/// One algorithm for one collective: the constant antiphon::<collective>_by_<name>::<collective>, defined in
 /// src/collectives/<collective>/<name>.cpp. One that serves several collectives is defined once for each of them in
-/// src/collectives/<collective>+<collective>/<name>.cpp. The registry is generated from those paths.
+/// src/collectives/<collective>+<collective>/<name>.cpp, whose namespace names the first of them. The registry is
+/// generated from those paths.
 struct Algorithm {
   Collective collective;
   std::string_view name;

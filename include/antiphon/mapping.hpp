@@ -229,7 +229,7 @@ struct Budget {
 };
 
 /// A method that maps a task to an assignment. Each is a file src/mapping/methods/<name>.cpp that defines
-/// antiphon::mapping::methods_in::<name>; the registry is generated from those paths.
+/// antiphon::mapping::method_<name>::method; the registry is generated from those paths.
 struct Method {
   std::string_view name;
   std::string_view summary;

@@ -5,7 +5,7 @@
 #include "patterns/cut.hpp"
 #include "patterns/gathered.hpp"
 
-namespace antiphon {
+namespace antiphon::allgather_by_bruck {
 
 namespace {
 
@@ -41,24 +41,20 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-namespace allgather_algorithms {
-extern const Algorithm bruck{
+extern const Algorithm allgather{
     .collective = Collective::allgather,
     .name = "bruck",
     .summary = "blocks held grow by a factor a round; short blocks, any number of ranks",
     .parameters = parameters,
     .build = build,
 };
-}  // namespace allgather_algorithms
 
-namespace allgatherv_algorithms {
-extern const Algorithm bruck{
+extern const Algorithm allgatherv{
     .collective = Collective::allgatherv,
     .name = "bruck",
     .summary = "blocks held grow by a factor a round; short blocks, any number of ranks",
     .parameters = parameters,
     .build = build,
 };
-}  // namespace allgatherv_algorithms
 
-}  // namespace antiphon
+}  // namespace antiphon::allgather_by_bruck

@@ -6,7 +6,7 @@
 #include "patterns/cut.hpp"
 #include "patterns/gathered.hpp"
 
-namespace antiphon {
+namespace antiphon::allgather_by_concurrent_exchange {
 
 namespace {
 
@@ -87,24 +87,20 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-namespace allgather_algorithms {
-extern const Algorithm concurrent_exchange{
+extern const Algorithm allgather{
     .collective = Collective::allgather,
     .name = "concurrent_exchange",
     .summary = "exchanges in several groups at once (concurrency index); short and medium blocks",
     .parameters = parameters,
     .build = build,
 };
-}  // namespace allgather_algorithms
 
-namespace allgatherv_algorithms {
-extern const Algorithm concurrent_exchange{
+extern const Algorithm allgatherv{
     .collective = Collective::allgatherv,
     .name = "concurrent_exchange",
     .summary = "exchanges in several groups at once (concurrency index); short and medium blocks",
     .parameters = parameters,
     .build = build,
 };
-}  // namespace allgatherv_algorithms
 
-}  // namespace antiphon
+}  // namespace antiphon::allgather_by_concurrent_exchange

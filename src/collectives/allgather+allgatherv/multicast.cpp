@@ -2,7 +2,7 @@
 #include "patterns/multicast.hpp"
 #include "antiphon/algorithm.hpp"
 
-namespace antiphon {
+namespace antiphon::allgather_by_multicast {
 
 namespace {
 
@@ -28,8 +28,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-namespace allgather_algorithms {
-extern const Algorithm multicast{
+extern const Algorithm allgather{
     .collective = Collective::allgather,
     .name = "multicast",
     .summary = "each block multicast in turn; switches joined by slow links, short blocks",
@@ -37,10 +36,8 @@ extern const Algorithm multicast{
     .build = build,
     .multicasts = true,
 };
-}  // namespace allgather_algorithms
 
-namespace allgatherv_algorithms {
-extern const Algorithm multicast{
+extern const Algorithm allgatherv{
     .collective = Collective::allgatherv,
     .name = "multicast",
     .summary = "each block multicast in turn; switches joined by slow links, short blocks",
@@ -48,6 +45,5 @@ extern const Algorithm multicast{
     .build = build,
     .multicasts = true,
 };
-}  // namespace allgatherv_algorithms
 
-}  // namespace antiphon
+}  // namespace antiphon::allgather_by_multicast

@@ -5,7 +5,7 @@
 #include "antiphon/algorithm.hpp"
 #include "patterns/block_row.hpp"
 
-namespace antiphon {
+namespace antiphon::allgather_by_nested {
 
 namespace {
 
@@ -70,8 +70,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-namespace allgather_algorithms {
-extern const Algorithm nested{
+extern const Algorithm allgather{
     .collective = Collective::allgather,
     .name = "nested",
     .summary = "a node's blocks travel together, among the nodes' leaders, then to all its ranks; several ranks a node",
@@ -81,10 +80,8 @@ extern const Algorithm nested{
     .any_order = true,
     .levels = true,
 };
-}  // namespace allgather_algorithms
 
-namespace allgatherv_algorithms {
-extern const Algorithm nested{
+extern const Algorithm allgatherv{
     .collective = Collective::allgatherv,
     .name = "nested",
     .summary = "a node's blocks travel together, among the nodes' leaders, then to all its ranks; several ranks a node",
@@ -94,6 +91,5 @@ extern const Algorithm nested{
     .any_order = true,
     .levels = true,
 };
-}  // namespace allgatherv_algorithms
 
-}  // namespace antiphon
+}  // namespace antiphon::allgather_by_nested

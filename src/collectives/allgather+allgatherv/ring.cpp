@@ -3,7 +3,7 @@
 #include "antiphon/algorithm.hpp"
 #include "patterns/cut.hpp"
 
-namespace antiphon {
+namespace antiphon::allgather_by_ring {
 
 namespace {
 
@@ -27,8 +27,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-namespace allgather_algorithms {
-extern const Algorithm ring{
+extern const Algorithm allgather{
     .collective = Collective::allgather,
     .name = "ring",
     .summary = "blocks travel round the ring; long blocks, any number of ranks",
@@ -36,10 +35,8 @@ extern const Algorithm ring{
     .build = build,
     .any_order = true,
 };
-}  // namespace allgather_algorithms
 
-namespace allgatherv_algorithms {
-extern const Algorithm ring{
+extern const Algorithm allgatherv{
     .collective = Collective::allgatherv,
     .name = "ring",
     .summary = "blocks travel round the ring in segments; long blocks, however unequal",
@@ -47,6 +44,5 @@ extern const Algorithm ring{
     .build = build,
     .any_order = true,
 };
-}  // namespace allgatherv_algorithms
 
-}  // namespace antiphon
+}  // namespace antiphon::allgather_by_ring

@@ -5,7 +5,7 @@
 #include "patterns/ring.hpp"
 #include "patterns/switch_blocks.hpp"
 
-namespace antiphon {
+namespace antiphon::allgather_by_switch_rings {
 
 namespace {
 
@@ -44,8 +44,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-namespace allgather_algorithms {
-extern const Algorithm switch_rings{
+extern const Algorithm allgather{
     .collective = Collective::allgather,
     .name = "switch_rings",
     .summary = "each block to one rank of each switch, then rings within switches; several switches",
@@ -54,10 +53,8 @@ extern const Algorithm switch_rings{
     .build = build,
     .any_order = true,
 };
-}  // namespace allgather_algorithms
 
-namespace allgatherv_algorithms {
-extern const Algorithm switch_rings{
+extern const Algorithm allgatherv{
     .collective = Collective::allgatherv,
     .name = "switch_rings",
     .summary = "each block to one rank of each switch, then rings within switches; several switches",
@@ -66,6 +63,5 @@ extern const Algorithm switch_rings{
     .build = build,
     .any_order = true,
 };
-}  // namespace allgatherv_algorithms
 
-}  // namespace antiphon
+}  // namespace antiphon::allgather_by_switch_rings

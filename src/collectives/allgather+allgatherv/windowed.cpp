@@ -3,7 +3,7 @@
 #include "patterns/phases.hpp"
 #include "patterns/window.hpp"
 
-namespace antiphon {
+namespace antiphon::allgather_by_windowed {
 
 namespace {
 
@@ -29,8 +29,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-namespace allgather_algorithms {
-extern const Algorithm windowed{
+extern const Algorithm allgather{
     .collective = Collective::allgather,
     .name = "windowed",
     .summary = "blocks to and from a window of ranks at a time; long blocks where one connection does not fill a port",
@@ -38,10 +37,8 @@ extern const Algorithm windowed{
     .build = build,
     .any_order = true,
 };
-}  // namespace allgather_algorithms
 
-namespace allgatherv_algorithms {
-extern const Algorithm windowed{
+extern const Algorithm allgatherv{
     .collective = Collective::allgatherv,
     .name = "windowed",
     .summary = "blocks to and from a window of ranks at a time; long blocks where one connection does not fill a port",
@@ -49,6 +46,5 @@ extern const Algorithm windowed{
     .build = build,
     .any_order = true,
 };
-}  // namespace allgatherv_algorithms
 
-}  // namespace antiphon
+}  // namespace antiphon::allgather_by_windowed

@@ -3,7 +3,7 @@
 #include "patterns/cut.hpp"
 #include "patterns/tree.hpp"
 
-namespace antiphon::allgather_algorithms {
+namespace antiphon::allgather_by_gather_bcast {
 
 namespace {
 
@@ -66,7 +66,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm gather_bcast{
+extern const Algorithm allgather{
     .collective = Collective::allgather,
     .name = "gather_bcast",
     .summary = "up a k-nomial tree and down again; fewest messages, a few bytes",
@@ -74,4 +74,4 @@ extern const Algorithm gather_bcast{
     .build = build,
 };
 
-}  // namespace antiphon::allgather_algorithms
+}  // namespace antiphon::allgather_by_gather_bcast

@@ -3,7 +3,7 @@
 #include "patterns/cut.hpp"
 #include "patterns/gathered.hpp"
 
-namespace antiphon::allgather_algorithms {
+namespace antiphon::allgather_by_neighbour_exchange {
 
 namespace {
 
@@ -49,7 +49,7 @@ bool supports_problem(const Problem& p) { return p.size % 2 == 0 || p.size == 1;
 
 }  // namespace
 
-extern const Algorithm neighbour_exchange{
+extern const Algorithm allgather{
     .collective = Collective::allgather,
     .name = "neighbour_exchange",
     .summary = "neighbours on either side exchange in turns; even numbers of ranks, medium blocks",
@@ -58,4 +58,4 @@ extern const Algorithm neighbour_exchange{
     .build = build,
 };
 
-}  // namespace antiphon::allgather_algorithms
+}  // namespace antiphon::allgather_by_neighbour_exchange

@@ -4,7 +4,7 @@
 #include "patterns/gathered.hpp"
 #include "patterns/supports.hpp"
 
-namespace antiphon::allgather_algorithms {
+namespace antiphon::allgather_by_recursive_doubling {
 
 namespace {
 
@@ -30,7 +30,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm recursive_doubling{
+extern const Algorithm allgather{
     .collective = Collective::allgather,
     .name = "recursive_doubling",
     .summary = "pairs exchange all they have; powers of two, short and medium blocks",
@@ -39,4 +39,4 @@ extern const Algorithm recursive_doubling{
     .build = build,
 };
 
-}  // namespace antiphon::allgather_algorithms
+}  // namespace antiphon::allgather_by_recursive_doubling

@@ -6,7 +6,7 @@
 #include "patterns/cut.hpp"
 #include "patterns/partition.hpp"
 
-namespace antiphon::allgather_algorithms {
+namespace antiphon::allgather_by_split_exchange {
 
 namespace {
 
@@ -71,7 +71,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm split_exchange{
+extern const Algorithm allgather{
     .collective = Collective::allgather,
     .name = "split_exchange",
     .summary = "blocks split between pair and co-pair, in opposite directions; medium blocks",
@@ -79,4 +79,4 @@ extern const Algorithm split_exchange{
     .build = build,
 };
 
-}  // namespace antiphon::allgather_algorithms
+}  // namespace antiphon::allgather_by_split_exchange

@@ -4,7 +4,7 @@
 #include "patterns/cut.hpp"
 #include "patterns/reduce_up.hpp"
 
-namespace antiphon::allreduce_algorithms {
+namespace antiphon::allreduce_by_multicast {
 
 namespace {
 
@@ -40,7 +40,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm multicast{
+extern const Algorithm allreduce{
     .collective = Collective::allreduce,
     .name = "multicast",
     .summary = "reduced up a tree, one multicast down; short vectors, any operation",
@@ -49,4 +49,4 @@ extern const Algorithm multicast{
     .multicasts = true,
 };
 
-}  // namespace antiphon::allreduce_algorithms
+}  // namespace antiphon::allreduce_by_multicast

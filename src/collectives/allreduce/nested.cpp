@@ -6,7 +6,7 @@
 #include "patterns/levels.hpp"
 #include "patterns/partition.hpp"
 
-namespace antiphon::allreduce_algorithms {
+namespace antiphon::allreduce_by_nested {
 
 namespace {
 
@@ -57,7 +57,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm nested{
+extern const Algorithm allreduce{
     .collective = Collective::allreduce,
     .name = "nested",
     .summary = "within nodes, among their leaders, and back; several ranks a node",
@@ -67,4 +67,4 @@ extern const Algorithm nested{
     .levels = true,
 };
 
-}  // namespace antiphon::allreduce_algorithms
+}  // namespace antiphon::allreduce_by_nested

@@ -6,7 +6,7 @@
 #include "patterns/halving.hpp"
 #include "patterns/partition.hpp"
 
-namespace antiphon::allreduce_algorithms {
+namespace antiphon::allreduce_by_rabenseifner {
 
 namespace {
 
@@ -71,7 +71,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm rabenseifner{
+extern const Algorithm allreduce{
     .collective = Collective::allreduce,
     .name = "rabenseifner",
     .summary = "recursive halving, then doubling; medium and long vectors, any operation",
@@ -79,4 +79,4 @@ extern const Algorithm rabenseifner{
     .build = build,
 };
 
-}  // namespace antiphon::allreduce_algorithms
+}  // namespace antiphon::allreduce_by_rabenseifner

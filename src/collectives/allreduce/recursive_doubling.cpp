@@ -3,7 +3,7 @@
 #include "patterns/cut.hpp"
 #include "patterns/halving.hpp"
 
-namespace antiphon::allreduce_algorithms {
+namespace antiphon::allreduce_by_recursive_doubling {
 
 namespace {
 
@@ -49,7 +49,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm recursive_doubling{
+extern const Algorithm allreduce{
     .collective = Collective::allreduce,
     .name = "recursive_doubling",
     .summary = "partners exchange partial results; short vectors, any operation",
@@ -57,4 +57,4 @@ extern const Algorithm recursive_doubling{
     .build = build,
 };
 
-}  // namespace antiphon::allreduce_algorithms
+}  // namespace antiphon::allreduce_by_recursive_doubling

@@ -3,7 +3,7 @@
 #include "patterns/cut.hpp"
 #include "patterns/reduce_up.hpp"
 
-namespace antiphon::allreduce_algorithms {
+namespace antiphon::allreduce_by_reduce_bcast {
 
 namespace {
 
@@ -38,7 +38,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm reduce_bcast{
+extern const Algorithm allreduce{
     .collective = Collective::allreduce,
     .name = "reduce_bcast",
     .summary = "reduced up a tree or chain and sent down again in segments; any operation",
@@ -46,4 +46,4 @@ extern const Algorithm reduce_bcast{
     .build = build,
 };
 
-}  // namespace antiphon::allreduce_algorithms
+}  // namespace antiphon::allreduce_by_reduce_bcast

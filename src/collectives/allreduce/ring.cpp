@@ -4,7 +4,7 @@
 #include "patterns/cut.hpp"
 #include "patterns/supports.hpp"
 
-namespace antiphon::allreduce_algorithms {
+namespace antiphon::allreduce_by_ring {
 
 namespace {
 
@@ -32,7 +32,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm ring{
+extern const Algorithm allreduce{
     .collective = Collective::allreduce,
     .name = "ring",
     .summary = "blocks reduced and passed on round the ring in segments; long vectors",
@@ -41,4 +41,4 @@ extern const Algorithm ring{
     .build = build,
 };
 
-}  // namespace antiphon::allreduce_algorithms
+}  // namespace antiphon::allreduce_by_ring

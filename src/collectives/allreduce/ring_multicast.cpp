@@ -5,7 +5,7 @@
 #include "patterns/ring.hpp"
 #include "patterns/supports.hpp"
 
-namespace antiphon::allreduce_algorithms {
+namespace antiphon::allreduce_by_ring_multicast {
 
 namespace {
 
@@ -33,7 +33,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm ring_multicast{
+extern const Algorithm allreduce{
     .collective = Collective::allreduce,
     .name = "ring_multicast",
     .summary = "blocks reduced round the ring, then multicast; long vectors",
@@ -43,4 +43,4 @@ extern const Algorithm ring_multicast{
     .multicasts = true,
 };
 
-}  // namespace antiphon::allreduce_algorithms
+}  // namespace antiphon::allreduce_by_ring_multicast

@@ -9,7 +9,7 @@
 #include "patterns/partition.hpp"
 #include "patterns/switch_blocks.hpp"
 
-namespace antiphon::allreduce_algorithms {
+namespace antiphon::allreduce_by_switch_rings {
 
 namespace {
 
@@ -65,7 +65,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm switch_rings{
+extern const Algorithm allreduce{
     .collective = Collective::allreduce,
     .name = "switch_rings",
     .summary = "rings within switches, and one sum of each block between them; several switches",
@@ -74,4 +74,4 @@ extern const Algorithm switch_rings{
     .build = build,
 };
 
-}  // namespace antiphon::allreduce_algorithms
+}  // namespace antiphon::allreduce_by_switch_rings

@@ -2,7 +2,7 @@
 #include "antiphon/algorithm.hpp"
 #include "patterns/phases.hpp"
 
-namespace antiphon {
+namespace antiphon::alltoall_by_exchange_xor {
 
 namespace {
 
@@ -33,24 +33,20 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-namespace alltoall_algorithms {
-extern const Algorithm exchange_xor{
+extern const Algorithm alltoall{
     .collective = Collective::alltoall,
     .name = "exchange_xor",
     .summary = "exchanges in pairs, in lock-step pieces; XOR phases or a round-robin tournament",
     .parameters = parameters,
     .build = build,
 };
-}  // namespace alltoall_algorithms
 
-namespace alltoallv_algorithms {
-extern const Algorithm exchange_xor{
+extern const Algorithm alltoallv{
     .collective = Collective::alltoallv,
     .name = "exchange_xor",
     .summary = "exchanges in pairs, in lock-step pieces; blocks of about equal length",
     .parameters = parameters,
     .build = build,
 };
-}  // namespace alltoallv_algorithms
 
-}  // namespace antiphon
+}  // namespace antiphon::alltoall_by_exchange_xor

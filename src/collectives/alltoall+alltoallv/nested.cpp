@@ -7,7 +7,7 @@
 #include "antiphon/index.hpp"
 #include "patterns/block_row.hpp"
 
-namespace antiphon {
+namespace antiphon::alltoall_by_nested {
 
 namespace {
 
@@ -224,8 +224,7 @@ bool supported(const Problem& p) {
 
 }  // namespace
 
-namespace alltoall_algorithms {
-extern const Algorithm nested{
+extern const Algorithm alltoall{
     .collective = Collective::alltoall,
     .name = "nested",
     .summary = "blocks for one node travel together, among the nodes' leaders; short blocks, several ranks a node",
@@ -235,10 +234,8 @@ extern const Algorithm nested{
     .any_order = true,
     .levels = true,
 };
-}  // namespace alltoall_algorithms
 
-namespace alltoallv_algorithms {
-extern const Algorithm nested{
+extern const Algorithm alltoallv{
     .collective = Collective::alltoallv,
     .name = "nested",
     .summary = "blocks for one node travel together, among the nodes' leaders; short blocks, several ranks a node",
@@ -249,6 +246,5 @@ extern const Algorithm nested{
     .any_order = true,
     .levels = true,
 };
-}  // namespace alltoallv_algorithms
 
-}  // namespace antiphon
+}  // namespace antiphon::alltoall_by_nested

@@ -2,7 +2,7 @@
 #include "antiphon/algorithm.hpp"
 #include "patterns/phases.hpp"
 
-namespace antiphon {
+namespace antiphon::alltoall_by_rotated {
 
 namespace {
 
@@ -40,18 +40,15 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-namespace alltoall_algorithms {
-extern const Algorithm rotated{
+extern const Algorithm alltoall{
     .collective = Collective::alltoall,
     .name = "rotated",
     .summary = "rotated pairwise phases in lock-step pieces; contention-free for long blocks",
     .parameters = parameters,
     .build = build,
 };
-}  // namespace alltoall_algorithms
 
-namespace alltoallv_algorithms {
-extern const Algorithm rotated{
+extern const Algorithm alltoallv{
     .collective = Collective::alltoallv,
     .name = "rotated",
     .summary = "rotated pairwise phases in lock-step pieces; blocks of about equal length",
@@ -59,6 +56,5 @@ extern const Algorithm rotated{
     .build = build,
     .credit = CreditWay::in_step,
 };
-}  // namespace alltoallv_algorithms
 
-}  // namespace antiphon
+}  // namespace antiphon::alltoall_by_rotated

@@ -3,7 +3,7 @@
 #include "patterns/phases.hpp"
 #include "patterns/window.hpp"
 
-namespace antiphon {
+namespace antiphon::alltoall_by_windowed {
 
 namespace {
 
@@ -29,24 +29,20 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-namespace alltoall_algorithms {
-extern const Algorithm windowed{
+extern const Algorithm alltoall{
     .collective = Collective::alltoall,
     .name = "windowed",
     .summary = "messages to and from a window of ranks at a time; short and medium blocks",
     .parameters = parameters,
     .build = build,
 };
-}  // namespace alltoall_algorithms
 
-namespace alltoallv_algorithms {
-extern const Algorithm windowed{
+extern const Algorithm alltoallv{
     .collective = Collective::alltoallv,
     .name = "windowed",
     .summary = "messages to and from a window of ranks at a time; short and sparse blocks",
     .parameters = parameters,
     .build = build,
 };
-}  // namespace alltoallv_algorithms
 
-}  // namespace antiphon
+}  // namespace antiphon::alltoall_by_windowed

@@ -3,7 +3,7 @@
 
 #include "antiphon/algorithm.hpp"
 
-namespace antiphon::alltoall_algorithms {
+namespace antiphon::alltoall_by_bruck {
 
 namespace {
 
@@ -118,7 +118,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm bruck{
+extern const Algorithm alltoall{
     .collective = Collective::alltoall,
     .name = "bruck",
     .summary = "blocks travel together, digit by digit; short blocks",
@@ -126,4 +126,4 @@ extern const Algorithm bruck{
     .build = build,
 };
 
-}  // namespace antiphon::alltoall_algorithms
+}  // namespace antiphon::alltoall_by_bruck

@@ -3,7 +3,7 @@
 #include "antiphon/index.hpp"
 #include "patterns/tree.hpp"
 
-namespace antiphon::alltoall_algorithms {
+namespace antiphon::alltoall_by_central {
 
 namespace {
 
@@ -108,7 +108,7 @@ bool supports_problem(const Problem& p) { return p.size <= most_ranks; }
 
 }  // namespace
 
-extern const Algorithm central{
+extern const Algorithm alltoall{
     .collective = Collective::alltoall,
     .name = "central",
     .summary = "up a k-nomial tree, sorted by rank 0, and down again; fewest messages, a few bytes",
@@ -117,4 +117,4 @@ extern const Algorithm central{
     .build = build,
 };
 
-}  // namespace antiphon::alltoall_algorithms
+}  // namespace antiphon::alltoall_by_central

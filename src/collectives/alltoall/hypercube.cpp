@@ -2,7 +2,7 @@
 #include "antiphon/algorithm.hpp"
 #include "patterns/supports.hpp"
 
-namespace antiphon::alltoall_algorithms {
+namespace antiphon::alltoall_by_hypercube {
 
 namespace {
 
@@ -47,7 +47,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm hypercube{
+extern const Algorithm alltoall{
     .collective = Collective::alltoall,
     .name = "hypercube",
     .summary = "partners exchange all that has to cross; powers of two, short blocks",
@@ -55,4 +55,4 @@ extern const Algorithm hypercube{
     .build = build,
 };
 
-}  // namespace antiphon::alltoall_algorithms
+}  // namespace antiphon::alltoall_by_hypercube

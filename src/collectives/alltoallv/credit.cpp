@@ -4,7 +4,7 @@
 #include "antiphon/algorithm.hpp"
 #include "patterns/granted.hpp"
 
-namespace antiphon::alltoallv_algorithms {
+namespace antiphon::alltoallv_by_credit {
 
 namespace {
 
@@ -37,7 +37,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm credit{
+extern const Algorithm alltoallv{
     .collective = Collective::alltoallv,
     .name = "credit",
     .summary = "receivers grant credit in bytes, senders serve any grant; any sizes, best for irregular ones",
@@ -47,4 +47,4 @@ extern const Algorithm credit{
     .credit = CreditWay::free,
 };
 
-}  // namespace antiphon::alltoallv_algorithms
+}  // namespace antiphon::alltoallv_by_credit

@@ -3,7 +3,7 @@
 #include "patterns/cut.hpp"
 #include "patterns/granted.hpp"
 
-namespace antiphon::alltoallv_algorithms {
+namespace antiphon::alltoallv_by_tokens {
 
 namespace {
 
@@ -24,7 +24,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm tokens{
+extern const Algorithm alltoallv{
     .collective = Collective::alltoallv,
     .name = "tokens",
     .summary = "receivers grant long blocks piece by piece; skewed sizes and hot spots",
@@ -32,4 +32,4 @@ extern const Algorithm tokens{
     .build = build,
 };
 
-}  // namespace antiphon::alltoallv_algorithms
+}  // namespace antiphon::alltoallv_by_tokens

@@ -2,7 +2,7 @@
 #include "antiphon/algorithm.hpp"
 #include "patterns/phases.hpp"
 
-namespace antiphon::barrier_algorithms {
+namespace antiphon::barrier_by_dissemination {
 
 namespace {
 
@@ -16,11 +16,11 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm dissemination{
+extern const Algorithm barrier{
     .collective = Collective::barrier,
     .name = "dissemination",
     .summary = "tokens at doubling distances",
     .build = build,
 };
 
-}  // namespace antiphon::barrier_algorithms
+}  // namespace antiphon::barrier_by_dissemination

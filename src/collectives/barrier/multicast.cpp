@@ -3,7 +3,7 @@
 #include "antiphon/algorithm.hpp"
 #include "patterns/tree.hpp"
 
-namespace antiphon::barrier_algorithms {
+namespace antiphon::barrier_by_multicast {
 
 namespace {
 
@@ -33,7 +33,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm multicast{
+extern const Algorithm barrier{
     .collective = Collective::barrier,
     .name = "multicast",
     .summary = "tokens up a k-nomial tree, one multicast to go on",
@@ -42,4 +42,4 @@ extern const Algorithm multicast{
     .multicasts = true,
 };
 
-}  // namespace antiphon::barrier_algorithms
+}  // namespace antiphon::barrier_by_multicast

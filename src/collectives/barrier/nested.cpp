@@ -5,7 +5,7 @@
 #include "patterns/composition.hpp"
 #include "patterns/levels.hpp"
 
-namespace antiphon::barrier_algorithms {
+namespace antiphon::barrier_by_nested {
 
 namespace {
 
@@ -36,7 +36,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm nested{
+extern const Algorithm barrier{
     .collective = Collective::barrier,
     .name = "nested",
     .summary = "tokens within nodes, among their leaders, and back; several ranks a node",
@@ -46,4 +46,4 @@ extern const Algorithm nested{
     .levels = true,
 };
 
-}  // namespace antiphon::barrier_algorithms
+}  // namespace antiphon::barrier_by_nested

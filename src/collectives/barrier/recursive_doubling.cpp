@@ -2,7 +2,7 @@
 #include "antiphon/algorithm.hpp"
 #include "patterns/halving.hpp"
 
-namespace antiphon::barrier_algorithms {
+namespace antiphon::barrier_by_recursive_doubling {
 
 namespace {
 
@@ -29,11 +29,11 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm recursive_doubling{
+extern const Algorithm barrier{
     .collective = Collective::barrier,
     .name = "recursive_doubling",
     .summary = "tokens between partners at doubling distances",
     .build = build,
 };
 
-}  // namespace antiphon::barrier_algorithms
+}  // namespace antiphon::barrier_by_recursive_doubling

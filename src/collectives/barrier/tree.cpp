@@ -2,7 +2,7 @@
 #include "patterns/tree.hpp"
 #include "antiphon/algorithm.hpp"
 
-namespace antiphon::barrier_algorithms {
+namespace antiphon::barrier_by_tree {
 
 namespace {
 
@@ -28,7 +28,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm tree{
+extern const Algorithm barrier{
     .collective = Collective::barrier,
     .name = "tree",
     .summary = "tokens up and down a k-nomial tree; fewest messages",
@@ -36,4 +36,4 @@ extern const Algorithm tree{
     .build = build,
 };
 
-}  // namespace antiphon::barrier_algorithms
+}  // namespace antiphon::barrier_by_tree

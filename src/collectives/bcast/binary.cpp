@@ -3,7 +3,7 @@
 #include "patterns/broadcast.hpp"
 #include "patterns/cut.hpp"
 
-namespace antiphon::bcast_algorithms {
+namespace antiphon::bcast_by_binary {
 
 namespace {
 
@@ -22,7 +22,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm binary{
+extern const Algorithm bcast{
     .collective = Collective::bcast,
     .name = "binary",
     .summary = "segments down a binary tree; medium messages, many ranks",
@@ -30,4 +30,4 @@ extern const Algorithm binary{
     .build = build,
 };
 
-}  // namespace antiphon::bcast_algorithms
+}  // namespace antiphon::bcast_by_binary

@@ -3,7 +3,7 @@
 #include "patterns/broadcast.hpp"
 #include "patterns/cut.hpp"
 
-namespace antiphon::bcast_algorithms {
+namespace antiphon::bcast_by_binomial {
 
 namespace {
 
@@ -24,7 +24,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm binomial{
+extern const Algorithm bcast{
     .collective = Collective::bcast,
     .name = "binomial",
     .summary = "a binomial tree; short messages, any number of ranks",
@@ -32,4 +32,4 @@ extern const Algorithm binomial{
     .build = build,
 };
 
-}  // namespace antiphon::bcast_algorithms
+}  // namespace antiphon::bcast_by_binomial

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "antiphon/algorithm.hpp"
 
-namespace antiphon::bcast_algorithms {
+namespace antiphon::bcast_by_chain {
 
 namespace {
 
@@ -25,7 +25,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm chain{
+extern const Algorithm bcast{
     .collective = Collective::bcast,
     .name = "chain",
     .summary = "segments flow along a chain of all ranks; long messages",
@@ -33,4 +33,4 @@ extern const Algorithm chain{
     .build = build,
 };
 
-}  // namespace antiphon::bcast_algorithms
+}  // namespace antiphon::bcast_by_chain

@@ -2,7 +2,7 @@
 #include "antiphon/algorithm.hpp"
 #include "patterns/circulant_blocks.hpp"
 
-namespace antiphon::bcast_algorithms {
+namespace antiphon::bcast_by_circulant {
 
 namespace {
 
@@ -42,7 +42,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm circulant{
+extern const Algorithm bcast{
     .collective = Collective::bcast,
     .name = "circulant",
     .summary = "blocks in the fewest possible rounds on a circulant graph; medium and long messages",
@@ -50,4 +50,4 @@ extern const Algorithm circulant{
     .build = build,
 };
 
-}  // namespace antiphon::bcast_algorithms
+}  // namespace antiphon::bcast_by_circulant

@@ -3,7 +3,7 @@
 #include "patterns/broadcast.hpp"
 #include "patterns/cut.hpp"
 
-namespace antiphon::bcast_algorithms {
+namespace antiphon::bcast_by_flat {
 
 namespace {
 
@@ -22,7 +22,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm flat{
+extern const Algorithm bcast{
     .collective = Collective::bcast,
     .name = "flat",
     .summary = "the root sends to everybody; few ranks, short messages",
@@ -30,4 +30,4 @@ extern const Algorithm flat{
     .build = build,
 };
 
-}  // namespace antiphon::bcast_algorithms
+}  // namespace antiphon::bcast_by_flat

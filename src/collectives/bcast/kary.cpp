@@ -3,7 +3,7 @@
 #include "patterns/broadcast.hpp"
 #include "patterns/cut.hpp"
 
-namespace antiphon::bcast_algorithms {
+namespace antiphon::bcast_by_kary {
 
 namespace {
 
@@ -24,7 +24,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm kary{
+extern const Algorithm bcast{
     .collective = Collective::bcast,
     .name = "kary",
     .summary = "segments down a tree filled level by level; medium messages",
@@ -32,4 +32,4 @@ extern const Algorithm kary{
     .build = build,
 };
 
-}  // namespace antiphon::bcast_algorithms
+}  // namespace antiphon::bcast_by_kary

@@ -3,7 +3,7 @@
 #include "patterns/broadcast.hpp"
 #include "patterns/cut.hpp"
 
-namespace antiphon::bcast_algorithms {
+namespace antiphon::bcast_by_knomial {
 
 namespace {
 
@@ -30,7 +30,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm knomial{
+extern const Algorithm bcast{
     .collective = Collective::bcast,
     .name = "knomial",
     .summary = "a tree whose ranks tell several others a round; short messages, any number of ranks",
@@ -38,4 +38,4 @@ extern const Algorithm knomial{
     .build = build,
 };
 
-}  // namespace antiphon::bcast_algorithms
+}  // namespace antiphon::bcast_by_knomial

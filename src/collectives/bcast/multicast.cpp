@@ -2,7 +2,7 @@
 #include "patterns/multicast.hpp"
 #include "antiphon/algorithm.hpp"
 
-namespace antiphon::bcast_algorithms {
+namespace antiphon::bcast_by_multicast {
 
 namespace {
 
@@ -23,7 +23,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm multicast{
+extern const Algorithm bcast{
     .collective = Collective::bcast,
     .name = "multicast",
     .summary = "one multicast; any size, the more ranks the better",
@@ -32,4 +32,4 @@ extern const Algorithm multicast{
     .multicasts = true,
 };
 
-}  // namespace antiphon::bcast_algorithms
+}  // namespace antiphon::bcast_by_multicast

@@ -6,7 +6,7 @@
 #include "patterns/levels.hpp"
 #include "patterns/partition.hpp"
 
-namespace antiphon::bcast_algorithms {
+namespace antiphon::bcast_by_nested {
 
 namespace {
 
@@ -61,7 +61,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm nested{
+extern const Algorithm bcast{
     .collective = Collective::bcast,
     .name = "nested",
     .summary = "among the nodes' leaders, then within nodes, segment by segment; several ranks a node",
@@ -71,4 +71,4 @@ extern const Algorithm nested{
     .levels = true,
 };
 
-}  // namespace antiphon::bcast_algorithms
+}  // namespace antiphon::bcast_by_nested

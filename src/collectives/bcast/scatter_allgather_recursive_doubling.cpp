@@ -6,7 +6,7 @@
 #include "patterns/cut.hpp"
 #include "patterns/message_sequence.hpp"
 
-namespace antiphon::bcast_algorithms {
+namespace antiphon::bcast_by_scatter_allgather_recursive_doubling {
 
 namespace {
 
@@ -73,7 +73,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm scatter_allgather_recursive_doubling{
+extern const Algorithm bcast{
     .collective = Collective::bcast,
     .name = "scatter_allgather_recursive_doubling",
     .summary = "blocks are scattered, then gathered by recursive doubling; medium messages",
@@ -81,4 +81,4 @@ extern const Algorithm scatter_allgather_recursive_doubling{
     .build = build,
 };
 
-}  // namespace antiphon::bcast_algorithms
+}  // namespace antiphon::bcast_by_scatter_allgather_recursive_doubling

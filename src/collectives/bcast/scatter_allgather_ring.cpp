@@ -3,7 +3,7 @@
 #include "patterns/broadcast.hpp"
 #include "patterns/cut.hpp"
 
-namespace antiphon::bcast_algorithms {
+namespace antiphon::bcast_by_scatter_allgather_ring {
 
 namespace {
 
@@ -56,7 +56,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm scatter_allgather_ring{
+extern const Algorithm bcast{
     .collective = Collective::bcast,
     .name = "scatter_allgather_ring",
     .summary = "blocks are scattered, then travel round a ring; long messages",
@@ -64,4 +64,4 @@ extern const Algorithm scatter_allgather_ring{
     .build = build,
 };
 
-}  // namespace antiphon::bcast_algorithms
+}  // namespace antiphon::bcast_by_scatter_allgather_ring

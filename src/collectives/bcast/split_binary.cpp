@@ -3,7 +3,7 @@
 #include "patterns/broadcast.hpp"
 #include "patterns/cut.hpp"
 
-namespace antiphon::bcast_algorithms {
+namespace antiphon::bcast_by_split_binary {
 
 namespace {
 
@@ -50,7 +50,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm split_binary{
+extern const Algorithm bcast{
     .collective = Collective::bcast,
     .name = "split_binary",
     .summary = "halves down the halves of a binary tree, then exchanged; medium messages",
@@ -58,4 +58,4 @@ extern const Algorithm split_binary{
     .build = build,
 };
 
-}  // namespace antiphon::bcast_algorithms
+}  // namespace antiphon::bcast_by_split_binary

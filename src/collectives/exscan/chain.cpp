@@ -2,7 +2,7 @@
 #include "antiphon/algorithm.hpp"
 #include "patterns/cut.hpp"
 
-namespace antiphon::exscan_algorithms {
+namespace antiphon::exscan_by_chain {
 
 namespace {
 
@@ -36,7 +36,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm chain{
+extern const Algorithm exscan{
     .collective = Collective::exscan,
     .name = "chain",
     .summary = "segments flow along a chain of all ranks; long messages",
@@ -44,4 +44,4 @@ extern const Algorithm chain{
     .build = build,
 };
 
-}  // namespace antiphon::exscan_algorithms
+}  // namespace antiphon::exscan_by_chain

@@ -2,7 +2,7 @@
 #include "antiphon/algorithm.hpp"
 #include "patterns/cut.hpp"
 
-namespace antiphon::exscan_algorithms {
+namespace antiphon::exscan_by_recursive_doubling {
 
 namespace {
 
@@ -48,7 +48,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm recursive_doubling{
+extern const Algorithm exscan{
     .collective = Collective::exscan,
     .name = "recursive_doubling",
     .summary = "results at doubling distances; short messages",
@@ -56,4 +56,4 @@ extern const Algorithm recursive_doubling{
     .build = build,
 };
 
-}  // namespace antiphon::exscan_algorithms
+}  // namespace antiphon::exscan_by_recursive_doubling

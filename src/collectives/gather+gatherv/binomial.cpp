@@ -2,7 +2,7 @@
 #include "antiphon/algorithm.hpp"
 #include "patterns/subtree_blocks.hpp"
 
-namespace antiphon {
+namespace antiphon::gather_by_binomial {
 
 namespace {
 
@@ -19,18 +19,15 @@ Schedule build(const Problem& p) { return gather_subtrees(p, binomial_tree(p.rel
 
 }  // namespace
 
-namespace gather_algorithms {
-extern const Algorithm binomial{
+extern const Algorithm gather{
     .collective = Collective::gather,
     .name = "binomial",
     .summary = "blocks of whole subtrees up a binomial tree; short blocks",
     .parameters = parameters,
     .build = build,
 };
-}  // namespace gather_algorithms
 
-namespace gatherv_algorithms {
-extern const Algorithm binomial{
+extern const Algorithm gatherv{
     .collective = Collective::gatherv,
     .name = "binomial",
     .summary = "blocks of whole subtrees up a binomial tree; short blocks; all ranks must know all counts",
@@ -38,6 +35,5 @@ extern const Algorithm binomial{
     .build = build,
     .knowledge = Knowledge::all_counts,
 };
-}  // namespace gatherv_algorithms
 
-}  // namespace antiphon
+}  // namespace antiphon::gather_by_binomial

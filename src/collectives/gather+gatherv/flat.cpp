@@ -3,7 +3,7 @@
 #include "patterns/cut.hpp"
 #include "patterns/message_queues.hpp"
 
-namespace antiphon {
+namespace antiphon::gather_by_flat {
 
 namespace {
 
@@ -55,24 +55,20 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-namespace gather_algorithms {
-extern const Algorithm flat{
+extern const Algorithm gather{
     .collective = Collective::gather,
     .name = "flat",
     .summary = "the root asks a few ranks at a time for their blocks",
     .parameters = parameters,
     .build = build,
 };
-}  // namespace gather_algorithms
 
-namespace gatherv_algorithms {
-extern const Algorithm flat{
+extern const Algorithm gatherv{
     .collective = Collective::gatherv,
     .name = "flat",
     .summary = "the root asks a few ranks at a time for their blocks",
     .parameters = parameters,
     .build = build,
 };
-}  // namespace gatherv_algorithms
 
-}  // namespace antiphon
+}  // namespace antiphon::gather_by_flat

@@ -2,7 +2,7 @@
 #include "antiphon/algorithm.hpp"
 #include "patterns/subtree_blocks.hpp"
 
-namespace antiphon::gather_algorithms {
+namespace antiphon::gather_by_binary {
 
 namespace {
 
@@ -19,7 +19,7 @@ Schedule build(const Problem& p) { return gather_subtrees(p, binary_tree(p.relat
 
 }  // namespace
 
-extern const Algorithm binary{
+extern const Algorithm gather{
     .collective = Collective::gather,
     .name = "binary",
     .summary = "blocks of whole subtrees up a binary tree; a few bytes",
@@ -27,4 +27,4 @@ extern const Algorithm binary{
     .build = build,
 };
 
-}  // namespace antiphon::gather_algorithms
+}  // namespace antiphon::gather_by_binary

@@ -3,7 +3,7 @@
 #include "patterns/message_sequence.hpp"
 #include "patterns/slots.hpp"
 
-namespace antiphon::gather_algorithms {
+namespace antiphon::gather_by_chain {
 
 namespace {
 
@@ -41,7 +41,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm chain{
+extern const Algorithm gather{
     .collective = Collective::gather,
     .name = "chain",
     .summary = "blocks flow along a chain to the root; long blocks",
@@ -49,4 +49,4 @@ extern const Algorithm chain{
     .build = build,
 };
 
-}  // namespace antiphon::gather_algorithms
+}  // namespace antiphon::gather_by_chain

@@ -4,7 +4,7 @@
 #include "antiphon/algorithm.hpp"
 #include "patterns/block_row.hpp"
 
-namespace antiphon::gather_algorithms {
+namespace antiphon::gather_by_nested {
 
 namespace {
 
@@ -51,7 +51,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm nested{
+extern const Algorithm gather{
     .collective = Collective::gather,
     .name = "nested",
     .summary = "a node's blocks are brought together and travel to the root as one; several ranks a node",
@@ -62,4 +62,4 @@ extern const Algorithm nested{
     .levels = true,
 };
 
-}  // namespace antiphon::gather_algorithms
+}  // namespace antiphon::gather_by_nested

@@ -4,7 +4,7 @@
 #include "patterns/reduce_up.hpp"
 #include "patterns/tree.hpp"
 
-namespace antiphon::reduce_algorithms {
+namespace antiphon::reduce_by_binomial {
 
 namespace {
 
@@ -46,7 +46,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm binomial{
+extern const Algorithm reduce{
     .collective = Collective::reduce,
     .name = "binomial",
     .summary = "a binomial tree; short messages, any number of ranks",
@@ -54,4 +54,4 @@ extern const Algorithm binomial{
     .build = build,
 };
 
-}  // namespace antiphon::reduce_algorithms
+}  // namespace antiphon::reduce_by_binomial

@@ -2,7 +2,7 @@
 #include "antiphon/algorithm.hpp"
 #include "patterns/cut.hpp"
 
-namespace antiphon::reduce_algorithms {
+namespace antiphon::reduce_by_chain {
 
 namespace {
 
@@ -46,7 +46,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm chain{
+extern const Algorithm reduce{
     .collective = Collective::reduce,
     .name = "chain",
     .summary = "segments flow along a chain of all ranks; long messages",
@@ -54,4 +54,4 @@ extern const Algorithm chain{
     .build = build,
 };
 
-}  // namespace antiphon::reduce_algorithms
+}  // namespace antiphon::reduce_by_chain

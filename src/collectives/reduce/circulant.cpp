@@ -3,7 +3,7 @@
 #include "patterns/circulant_blocks.hpp"
 #include "patterns/supports.hpp"
 
-namespace antiphon::reduce_algorithms {
+namespace antiphon::reduce_by_circulant {
 
 namespace {
 
@@ -96,7 +96,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm circulant{
+extern const Algorithm reduce{
     .collective = Collective::reduce,
     .name = "circulant",
     .summary = "blocks in the fewest possible rounds on a circulant graph; medium and long messages",
@@ -105,4 +105,4 @@ extern const Algorithm circulant{
     .build = build,
 };
 
-}  // namespace antiphon::reduce_algorithms
+}  // namespace antiphon::reduce_by_circulant

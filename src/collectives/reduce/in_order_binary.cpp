@@ -3,7 +3,7 @@
 #include "patterns/cut.hpp"
 #include "patterns/tree.hpp"
 
-namespace antiphon::reduce_algorithms {
+namespace antiphon::reduce_by_in_order_binary {
 
 namespace {
 
@@ -48,7 +48,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm in_order_binary{
+extern const Algorithm reduce{
     .collective = Collective::reduce,
     .name = "in_order_binary",
     .summary = "segments up a binary tree in rank order; medium messages, many ranks",
@@ -56,4 +56,4 @@ extern const Algorithm in_order_binary{
     .build = build,
 };
 
-}  // namespace antiphon::reduce_algorithms
+}  // namespace antiphon::reduce_by_in_order_binary

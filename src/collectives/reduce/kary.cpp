@@ -5,7 +5,7 @@
 #include "patterns/supports.hpp"
 #include "patterns/tree.hpp"
 
-namespace antiphon::reduce_algorithms {
+namespace antiphon::reduce_by_kary {
 
 namespace {
 
@@ -39,7 +39,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm kary{
+extern const Algorithm reduce{
     .collective = Collective::reduce,
     .name = "kary",
     .summary = "segments up a tree filled level by level; medium messages",
@@ -48,4 +48,4 @@ extern const Algorithm kary{
     .build = build,
 };
 
-}  // namespace antiphon::reduce_algorithms
+}  // namespace antiphon::reduce_by_kary

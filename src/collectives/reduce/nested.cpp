@@ -6,7 +6,7 @@
 #include "patterns/levels.hpp"
 #include "patterns/partition.hpp"
 
-namespace antiphon::reduce_algorithms {
+namespace antiphon::reduce_by_nested {
 
 namespace {
 
@@ -65,7 +65,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm nested{
+extern const Algorithm reduce{
     .collective = Collective::reduce,
     .name = "nested",
     .summary = "within nodes, then among their leaders, segment by segment; several ranks a node",
@@ -75,4 +75,4 @@ extern const Algorithm nested{
     .levels = true,
 };
 
-}  // namespace antiphon::reduce_algorithms
+}  // namespace antiphon::reduce_by_nested

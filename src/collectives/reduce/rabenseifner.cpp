@@ -5,7 +5,7 @@
 #include "patterns/cut.hpp"
 #include "patterns/partition.hpp"
 
-namespace antiphon::reduce_algorithms {
+namespace antiphon::reduce_by_rabenseifner {
 
 namespace {
 
@@ -133,7 +133,7 @@ Schedule build(const Problem& p) { return Halving(p).build(); }
 
 }  // namespace
 
-extern const Algorithm rabenseifner{
+extern const Algorithm reduce{
     .collective = Collective::reduce,
     .name = "rabenseifner",
     .summary = "reduce-scatter by halving, then a gather; long messages",
@@ -141,4 +141,4 @@ extern const Algorithm rabenseifner{
     .build = build,
 };
 
-}  // namespace antiphon::reduce_algorithms
+}  // namespace antiphon::reduce_by_rabenseifner

@@ -4,7 +4,7 @@
 #include "patterns/halving.hpp"
 #include "patterns/reduce_scatter.hpp"
 
-namespace antiphon {
+namespace antiphon::reduce_scatter_by_butterfly {
 
 namespace {
 
@@ -59,24 +59,20 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-namespace reduce_scatter_algorithms {
-extern const Algorithm butterfly{
+extern const Algorithm reduce_scatter{
     .collective = Collective::reduce_scatter,
     .name = "butterfly",
     .summary = "near partners halve what they keep; any operation",
     .parameters = parameters,
     .build = build,
 };
-}  // namespace reduce_scatter_algorithms
 
-namespace reduce_scatter_block_algorithms {
-extern const Algorithm butterfly{
+extern const Algorithm reduce_scatter_block{
     .collective = Collective::reduce_scatter_block,
     .name = "butterfly",
     .summary = "near partners halve what they keep; any operation",
     .parameters = parameters,
     .build = build,
 };
-}  // namespace reduce_scatter_block_algorithms
 
-}  // namespace antiphon
+}  // namespace antiphon::reduce_scatter_by_butterfly

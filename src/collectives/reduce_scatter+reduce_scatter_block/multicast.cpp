@@ -5,7 +5,7 @@
 #include "patterns/reduce_up.hpp"
 #include "patterns/tree.hpp"
 
-namespace antiphon {
+namespace antiphon::reduce_scatter_by_multicast {
 
 namespace {
 
@@ -45,8 +45,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-namespace reduce_scatter_algorithms {
-extern const Algorithm multicast{
+extern const Algorithm reduce_scatter{
     .collective = Collective::reduce_scatter,
     .name = "multicast",
     .summary = "reduced up a tree, all blocks in one multicast; a few bytes, any operation",
@@ -54,10 +53,8 @@ extern const Algorithm multicast{
     .build = build,
     .multicasts = true,
 };
-}  // namespace reduce_scatter_algorithms
 
-namespace reduce_scatter_block_algorithms {
-extern const Algorithm multicast{
+extern const Algorithm reduce_scatter_block{
     .collective = Collective::reduce_scatter_block,
     .name = "multicast",
     .summary = "reduced up a tree, all blocks in one multicast; a few bytes, any operation",
@@ -65,6 +62,5 @@ extern const Algorithm multicast{
     .build = build,
     .multicasts = true,
 };
-}  // namespace reduce_scatter_block_algorithms
 
-}  // namespace antiphon
+}  // namespace antiphon::reduce_scatter_by_multicast

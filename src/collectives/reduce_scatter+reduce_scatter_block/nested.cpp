@@ -5,7 +5,7 @@
 #include "antiphon/algorithm.hpp"
 #include "patterns/block_row.hpp"
 
-namespace antiphon {
+namespace antiphon::reduce_scatter_by_nested {
 
 namespace {
 
@@ -93,8 +93,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-namespace reduce_scatter_algorithms {
-extern const Algorithm nested{
+extern const Algorithm reduce_scatter{
     .collective = Collective::reduce_scatter,
     .name = "nested",
     .summary = "within nodes, among their leaders, and each its own; several ranks a node",
@@ -104,10 +103,8 @@ extern const Algorithm nested{
     .any_order = true,
     .levels = true,
 };
-}  // namespace reduce_scatter_algorithms
 
-namespace reduce_scatter_block_algorithms {
-extern const Algorithm nested{
+extern const Algorithm reduce_scatter_block{
     .collective = Collective::reduce_scatter_block,
     .name = "nested",
     .summary = "within nodes, among their leaders, and each its own; several ranks a node",
@@ -117,6 +114,5 @@ extern const Algorithm nested{
     .any_order = true,
     .levels = true,
 };
-}  // namespace reduce_scatter_block_algorithms
 
-}  // namespace antiphon
+}  // namespace antiphon::reduce_scatter_by_nested

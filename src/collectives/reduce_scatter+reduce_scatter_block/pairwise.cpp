@@ -8,7 +8,7 @@
 #include "patterns/reduce_scatter.hpp"
 #include "patterns/slots.hpp"
 
-namespace antiphon {
+namespace antiphon::reduce_scatter_by_pairwise {
 
 namespace {
 
@@ -88,8 +88,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-namespace reduce_scatter_algorithms {
-extern const Algorithm pairwise{
+extern const Algorithm reduce_scatter{
     .collective = Collective::reduce_scatter,
     .name = "pairwise",
     .summary = "operands exchanged in rotated phases of lock-step pieces; any operation",
@@ -97,10 +96,8 @@ extern const Algorithm pairwise{
     .build = build,
     .any_order = true,
 };
-}  // namespace reduce_scatter_algorithms
 
-namespace reduce_scatter_block_algorithms {
-extern const Algorithm pairwise{
+extern const Algorithm reduce_scatter_block{
     .collective = Collective::reduce_scatter_block,
     .name = "pairwise",
     .summary = "operands exchanged in rotated phases of lock-step pieces; any operation",
@@ -108,6 +105,5 @@ extern const Algorithm pairwise{
     .build = build,
     .any_order = true,
 };
-}  // namespace reduce_scatter_block_algorithms
 
-}  // namespace antiphon
+}  // namespace antiphon::reduce_scatter_by_pairwise

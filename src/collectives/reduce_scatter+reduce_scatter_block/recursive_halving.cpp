@@ -5,7 +5,7 @@
 #include "patterns/reduce_scatter.hpp"
 #include "patterns/supports.hpp"
 
-namespace antiphon {
+namespace antiphon::reduce_scatter_by_recursive_halving {
 
 namespace {
 
@@ -43,8 +43,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-namespace reduce_scatter_algorithms {
-extern const Algorithm recursive_halving{
+extern const Algorithm reduce_scatter{
     .collective = Collective::reduce_scatter,
     .name = "recursive_halving",
     .summary = "partners halve what they keep; short and medium blocks",
@@ -52,10 +51,8 @@ extern const Algorithm recursive_halving{
     .supports = is_commutative,
     .build = build,
 };
-}  // namespace reduce_scatter_algorithms
 
-namespace reduce_scatter_block_algorithms {
-extern const Algorithm recursive_halving{
+extern const Algorithm reduce_scatter_block{
     .collective = Collective::reduce_scatter_block,
     .name = "recursive_halving",
     .summary = "partners halve what they keep; short and medium blocks",
@@ -63,6 +60,5 @@ extern const Algorithm recursive_halving{
     .supports = is_commutative,
     .build = build,
 };
-}  // namespace reduce_scatter_block_algorithms
 
-}  // namespace antiphon
+}  // namespace antiphon::reduce_scatter_by_recursive_halving

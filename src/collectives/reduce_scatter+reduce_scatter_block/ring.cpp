@@ -5,7 +5,7 @@
 #include "patterns/reduce_scatter.hpp"
 #include "patterns/supports.hpp"
 
-namespace antiphon {
+namespace antiphon::reduce_scatter_by_ring {
 
 namespace {
 
@@ -33,8 +33,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-namespace reduce_scatter_algorithms {
-extern const Algorithm ring{
+extern const Algorithm reduce_scatter{
     .collective = Collective::reduce_scatter,
     .name = "ring",
     .summary = "blocks reduced on their way round the ring; long blocks",
@@ -43,10 +42,8 @@ extern const Algorithm ring{
     .build = build,
     .any_order = true,
 };
-}  // namespace reduce_scatter_algorithms
 
-namespace reduce_scatter_block_algorithms {
-extern const Algorithm ring{
+extern const Algorithm reduce_scatter_block{
     .collective = Collective::reduce_scatter_block,
     .name = "ring",
     .summary = "blocks reduced on their way round the ring; long blocks",
@@ -55,6 +52,5 @@ extern const Algorithm ring{
     .build = build,
     .any_order = true,
 };
-}  // namespace reduce_scatter_block_algorithms
 
-}  // namespace antiphon
+}  // namespace antiphon::reduce_scatter_by_ring

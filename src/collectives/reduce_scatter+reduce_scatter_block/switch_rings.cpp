@@ -6,7 +6,7 @@
 #include "patterns/ring.hpp"
 #include "patterns/switch_blocks.hpp"
 
-namespace antiphon {
+namespace antiphon::reduce_scatter_by_switch_rings {
 
 namespace {
 
@@ -87,8 +87,7 @@ Schedule build(const Problem& p) { return SwitchRings(p).build(); }
 
 }  // namespace
 
-namespace reduce_scatter_algorithms {
-extern const Algorithm switch_rings{
+extern const Algorithm reduce_scatter{
     .collective = Collective::reduce_scatter,
     .name = "switch_rings",
     .summary = "rings within switches, then one sum of each block to its rank; several switches",
@@ -97,10 +96,8 @@ extern const Algorithm switch_rings{
     .build = build,
     .any_order = true,
 };
-}  // namespace reduce_scatter_algorithms
 
-namespace reduce_scatter_block_algorithms {
-extern const Algorithm switch_rings{
+extern const Algorithm reduce_scatter_block{
     .collective = Collective::reduce_scatter_block,
     .name = "switch_rings",
     .summary = "rings within switches, then one sum of each block to its rank; several switches",
@@ -109,6 +106,5 @@ extern const Algorithm switch_rings{
     .build = build,
     .any_order = true,
 };
-}  // namespace reduce_scatter_block_algorithms
 
-}  // namespace antiphon
+}  // namespace antiphon::reduce_scatter_by_switch_rings

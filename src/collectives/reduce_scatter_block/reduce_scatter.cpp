@@ -7,7 +7,7 @@
 #include "patterns/reduce_up.hpp"
 #include "patterns/tree.hpp"
 
-namespace antiphon::reduce_scatter_block_algorithms {
+namespace antiphon::reduce_scatter_block_by_reduce_scatter {
 
 namespace {
 
@@ -55,7 +55,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm reduce_scatter{
+extern const Algorithm reduce_scatter_block{
     .collective = Collective::reduce_scatter_block,
     .name = "reduce_scatter",
     .summary = "reduced up a k-nomial tree, scattered down again; fewest messages, any operation",
@@ -63,4 +63,4 @@ extern const Algorithm reduce_scatter{
     .build = build,
 };
 
-}  // namespace antiphon::reduce_scatter_block_algorithms
+}  // namespace antiphon::reduce_scatter_block_by_reduce_scatter

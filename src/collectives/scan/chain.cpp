@@ -2,7 +2,7 @@
 #include "antiphon/algorithm.hpp"
 #include "patterns/cut.hpp"
 
-namespace antiphon::scan_algorithms {
+namespace antiphon::scan_by_chain {
 
 namespace {
 
@@ -28,7 +28,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm chain{
+extern const Algorithm scan{
     .collective = Collective::scan,
     .name = "chain",
     .summary = "segments flow along a chain of all ranks; long messages",
@@ -36,4 +36,4 @@ extern const Algorithm chain{
     .build = build,
 };
 
-}  // namespace antiphon::scan_algorithms
+}  // namespace antiphon::scan_by_chain

@@ -2,7 +2,7 @@
 #include "antiphon/algorithm.hpp"
 #include "patterns/cut.hpp"
 
-namespace antiphon::scan_algorithms {
+namespace antiphon::scan_by_recursive_doubling {
 
 namespace {
 
@@ -34,7 +34,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm recursive_doubling{
+extern const Algorithm scan{
     .collective = Collective::scan,
     .name = "recursive_doubling",
     .summary = "results at doubling distances; short messages",
@@ -42,4 +42,4 @@ extern const Algorithm recursive_doubling{
     .build = build,
 };
 
-}  // namespace antiphon::scan_algorithms
+}  // namespace antiphon::scan_by_recursive_doubling

@@ -2,7 +2,7 @@
 #include "antiphon/algorithm.hpp"
 #include "patterns/subtree_blocks.hpp"
 
-namespace antiphon {
+namespace antiphon::scatter_by_binomial {
 
 namespace {
 
@@ -18,18 +18,15 @@ Schedule build(const Problem& p) { return scatter_subtrees(p, binomial_tree(p.re
 
 }  // namespace
 
-namespace scatter_algorithms {
-extern const Algorithm binomial{
+extern const Algorithm scatter{
     .collective = Collective::scatter,
     .name = "binomial",
     .summary = "blocks of whole subtrees down a binomial tree; short blocks",
     .parameters = parameters,
     .build = build,
 };
-}  // namespace scatter_algorithms
 
-namespace scatterv_algorithms {
-extern const Algorithm binomial{
+extern const Algorithm scatterv{
     .collective = Collective::scatterv,
     .name = "binomial",
     .summary = "blocks of whole subtrees down a binomial tree; short blocks; all ranks must know all counts",
@@ -37,6 +34,5 @@ extern const Algorithm binomial{
     .build = build,
     .knowledge = Knowledge::all_counts,
 };
-}  // namespace scatterv_algorithms
 
-}  // namespace antiphon
+}  // namespace antiphon::scatter_by_binomial

@@ -3,7 +3,7 @@
 #include "patterns/cut.hpp"
 #include "patterns/message_queues.hpp"
 
-namespace antiphon {
+namespace antiphon::scatter_by_flat {
 
 namespace {
 
@@ -33,24 +33,20 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-namespace scatter_algorithms {
-extern const Algorithm flat{
+extern const Algorithm scatter{
     .collective = Collective::scatter,
     .name = "flat",
     .summary = "the root sends each its block, a few ranks at a time",
     .parameters = parameters,
     .build = build,
 };
-}  // namespace scatter_algorithms
 
-namespace scatterv_algorithms {
-extern const Algorithm flat{
+extern const Algorithm scatterv{
     .collective = Collective::scatterv,
     .name = "flat",
     .summary = "the root sends each its block, a few ranks at a time",
     .parameters = parameters,
     .build = build,
 };
-}  // namespace scatterv_algorithms
 
-}  // namespace antiphon
+}  // namespace antiphon::scatter_by_flat

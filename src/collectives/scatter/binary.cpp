@@ -2,7 +2,7 @@
 #include "antiphon/algorithm.hpp"
 #include "patterns/subtree_blocks.hpp"
 
-namespace antiphon::scatter_algorithms {
+namespace antiphon::scatter_by_binary {
 
 namespace {
 
@@ -18,7 +18,7 @@ Schedule build(const Problem& p) { return scatter_subtrees(p, binary_tree(p.rela
 
 }  // namespace
 
-extern const Algorithm binary{
+extern const Algorithm scatter{
     .collective = Collective::scatter,
     .name = "binary",
     .summary = "blocks of whole subtrees down a binary tree; a few bytes",
@@ -26,4 +26,4 @@ extern const Algorithm binary{
     .build = build,
 };
 
-}  // namespace antiphon::scatter_algorithms
+}  // namespace antiphon::scatter_by_binary

@@ -3,7 +3,7 @@
 #include "patterns/message_sequence.hpp"
 #include "patterns/slots.hpp"
 
-namespace antiphon::scatter_algorithms {
+namespace antiphon::scatter_by_chain {
 
 namespace {
 
@@ -40,7 +40,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm chain{
+extern const Algorithm scatter{
     .collective = Collective::scatter,
     .name = "chain",
     .summary = "blocks flow along a chain from the root; long blocks",
@@ -48,4 +48,4 @@ extern const Algorithm chain{
     .build = build,
 };
 
-}  // namespace antiphon::scatter_algorithms
+}  // namespace antiphon::scatter_by_chain

@@ -4,7 +4,7 @@
 #include "antiphon/algorithm.hpp"
 #include "patterns/scatter_multicast.hpp"
 
-namespace antiphon::scatter_algorithms {
+namespace antiphon::scatter_by_multicast {
 
 namespace {
 
@@ -25,7 +25,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm multicast{
+extern const Algorithm scatter{
     .collective = Collective::scatter,
     .name = "multicast",
     .summary = "all blocks in one multicast, each rank keeps its own; short blocks",
@@ -34,4 +34,4 @@ extern const Algorithm multicast{
     .multicasts = true,
 };
 
-}  // namespace antiphon::scatter_algorithms
+}  // namespace antiphon::scatter_by_multicast

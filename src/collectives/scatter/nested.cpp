@@ -4,7 +4,7 @@
 #include "antiphon/algorithm.hpp"
 #include "patterns/block_row.hpp"
 
-namespace antiphon::scatter_algorithms {
+namespace antiphon::scatter_by_nested {
 
 namespace {
 
@@ -51,7 +51,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm nested{
+extern const Algorithm scatter{
     .collective = Collective::scatter,
     .name = "nested",
     .summary = "a node's blocks travel together to its leader, which deals them out; several ranks a node",
@@ -62,4 +62,4 @@ extern const Algorithm nested{
     .levels = true,
 };
 
-}  // namespace antiphon::scatter_algorithms
+}  // namespace antiphon::scatter_by_nested

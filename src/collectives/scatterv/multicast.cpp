@@ -2,7 +2,7 @@
 #include "antiphon/algorithm.hpp"
 #include "patterns/scatter_multicast.hpp"
 
-namespace antiphon::scatterv_algorithms {
+namespace antiphon::scatterv_by_multicast {
 
 namespace {
 
@@ -30,7 +30,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm multicast{
+extern const Algorithm scatterv{
     .collective = Collective::scatterv,
     .name = "multicast",
     .summary = "all blocks in one multicast to all, or to those who get something; short blocks",
@@ -40,4 +40,4 @@ extern const Algorithm multicast{
     .multicasts = true,
 };
 
-}  // namespace antiphon::scatterv_algorithms
+}  // namespace antiphon::scatterv_by_multicast

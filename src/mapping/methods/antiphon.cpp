@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mapping/search/portfolio.hpp"
 
-namespace antiphon::mapping::methods_in {
+namespace antiphon::mapping::method_antiphon {
 
 namespace {
 
@@ -9,9 +9,9 @@ Assignment place(const Task& task, const Budget& budget) { return search_portfol
 
 }  // namespace
 
-extern const Method antiphon{"antiphon",
+extern const Method method{"antiphon",
                              "regular orders, dual recursive bisection, annealing of nodes and ranks; never worse than "
                              "block and cyclic; with Scotch as a beginning if installed",
                              nullptr, place};
 
-}  // namespace antiphon::mapping::methods_in
+}  // namespace antiphon::mapping::method_antiphon

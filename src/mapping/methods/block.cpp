@@ -2,7 +2,7 @@
 #include "antiphon/mapping.hpp"
 #include "mapping/slot_allocator.hpp"
 
-namespace antiphon::mapping::methods_in {
+namespace antiphon::mapping::method_block {
 
 namespace {
 
@@ -10,6 +10,6 @@ Assignment place(const Task& task, const Budget&) { return block_assignment(task
 
 }  // namespace
 
-extern const Method block{"block", "ranks in order, one node after the other: what most launchers do", nullptr, place};
+extern const Method method{"block", "ranks in order, one node after the other: what most launchers do", nullptr, place};
 
-}  // namespace antiphon::mapping::methods_in
+}  // namespace antiphon::mapping::method_block

@@ -2,7 +2,7 @@
 #include "antiphon/mapping.hpp"
 #include "mapping/slot_allocator.hpp"
 
-namespace antiphon::mapping::methods_in {
+namespace antiphon::mapping::method_cyclic {
 
 namespace {
 
@@ -10,6 +10,6 @@ Assignment place(const Task& task, const Budget&) { return cyclic_assignment(tas
 
 }  // namespace
 
-extern const Method cyclic{"cyclic", "ranks in order, a node each in turn", nullptr, place};
+extern const Method method{"cyclic", "ranks in order, a node each in turn", nullptr, place};
 
-}  // namespace antiphon::mapping::methods_in
+}  // namespace antiphon::mapping::method_cyclic

@@ -6,7 +6,7 @@
 #include "mapping/search/model.hpp"
 #include "mapping/slot_allocator.hpp"
 
-namespace antiphon::mapping::methods_in {
+namespace antiphon::mapping::method_greedy {
 
 namespace {
 
@@ -102,7 +102,7 @@ Assignment place(const Task& task, const Budget&) { return Greedy(task).run(); }
 
 }  // namespace
 
-extern const Method greedy{
+extern const Method method{
     "greedy", "always the rank that exchanges most with those placed, to its cheapest free place", nullptr, place};
 
-}  // namespace antiphon::mapping::methods_in
+}  // namespace antiphon::mapping::method_greedy

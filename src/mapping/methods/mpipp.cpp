@@ -6,7 +6,7 @@
 #include "mapping/search/model.hpp"
 #include "mapping/search/random.hpp"
 
-namespace antiphon::mapping::methods_in {
+namespace antiphon::mapping::method_mpipp {
 
 namespace {
 
@@ -165,8 +165,8 @@ Assignment place(const Task& task, const Budget& budget) {
 
 }  // namespace
 
-extern const Method mpipp{
+extern const Method method{
     "mpipp", "k-way pairwise exchange from random placements (MPIPP; with collectives in the traffic: OPP, paper 2)",
     nullptr, place};
 
-}  // namespace antiphon::mapping::methods_in
+}  // namespace antiphon::mapping::method_mpipp

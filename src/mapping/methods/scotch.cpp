@@ -7,7 +7,7 @@
 #include "mapping/search/domains.hpp"
 #include "mapping/slot_allocator.hpp"
 
-namespace antiphon::mapping::methods_in {
+namespace antiphon::mapping::method_scotch {
 
 namespace {
 
@@ -182,6 +182,6 @@ Assignment place(const Task& task, const Budget& budget) {
 
 }  // namespace
 
-extern const Method scotch{"scotch", "Scotch's graph mapping, where its library is installed", scotch_missing, place};
+extern const Method method{"scotch", "Scotch's graph mapping, where its library is installed", scotch_missing, place};
 
-}  // namespace antiphon::mapping::methods_in
+}  // namespace antiphon::mapping::method_scotch

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mapping/search/portfolio.hpp"
 
-namespace antiphon::mapping::methods_in {
+namespace antiphon::mapping::method_unaided {
 
 namespace {
 
@@ -9,6 +9,6 @@ Assignment place(const Task& task, const Budget& budget) { return search_portfol
 
 }  // namespace
 
-extern const Method unaided{"unaided", "antiphon without Scotch, installed or not", nullptr, place};
+extern const Method method{"unaided", "antiphon without Scotch, installed or not", nullptr, place};
 
-}  // namespace antiphon::mapping::methods_in
+}  // namespace antiphon::mapping::method_unaided

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "phases/ports.hpp"
 
-namespace antiphon::schedulers_in {
+namespace antiphon::scheduler_all_to_all {
 
 namespace {
 
@@ -108,10 +108,10 @@ Phases build(const Pattern& pattern, const Fabric& fabric, std::int64_t small_by
 
 }  // namespace
 
-extern const Scheduler all_to_all{
+extern const Scheduler scheduler{
     .name = "all_to_all",
     .summary = "by the phases of an all-to-all, then largest first (paper 1)",
     .build = build,
 };
 
-}  // namespace antiphon::schedulers_in
+}  // namespace antiphon::scheduler_all_to_all

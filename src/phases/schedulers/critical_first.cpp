@@ -8,7 +8,7 @@
 #include "antiphon/index.hpp"
 #include "phases/ports.hpp"
 
-namespace antiphon::schedulers_in {
+namespace antiphon::scheduler_critical_first {
 
 namespace {
 
@@ -181,11 +181,11 @@ Phases build(const Pattern& pattern, const Fabric& fabric, std::int64_t small_by
 
 }  // namespace
 
-extern const Scheduler critical_first{
+extern const Scheduler scheduler{
     .name = "critical_first",
     .summary = "whenever links come free, the message of the most loaded link",
     .worth = worth,
     .build = build,
 };
 
-}  // namespace antiphon::schedulers_in
+}  // namespace antiphon::scheduler_critical_first

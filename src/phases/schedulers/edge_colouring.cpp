@@ -5,7 +5,7 @@
 
 #include "phases/ports.hpp"
 
-namespace antiphon::schedulers_in {
+namespace antiphon::scheduler_edge_colouring {
 
 namespace {
 
@@ -189,10 +189,10 @@ Phases build(const Pattern& pattern, const Fabric& fabric, std::int64_t small_by
 
 }  // namespace
 
-extern const Scheduler edge_colouring{
+extern const Scheduler scheduler{
     .name = "edge_colouring",
     .summary = "as few phases as possible, long messages first: even phases",
     .build = build,
 };
 
-}  // namespace antiphon::schedulers_in
+}  // namespace antiphon::scheduler_edge_colouring

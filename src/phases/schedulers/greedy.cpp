@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "phases/first_fit.hpp"
 
-namespace antiphon::schedulers_in {
+namespace antiphon::scheduler_greedy {
 
 namespace {
 
@@ -26,10 +26,10 @@ Phases build(const Pattern& pattern, const Fabric& fabric, std::int64_t small_by
 
 }  // namespace
 
-extern const Scheduler greedy{
+extern const Scheduler scheduler{
     .name = "greedy",
     .summary = "largest first into the first phase without conflict (paper 1)",
     .build = build,
 };
 
-}  // namespace antiphon::schedulers_in
+}  // namespace antiphon::scheduler_greedy

@@ -5,7 +5,7 @@
 #include "antiphon/index.hpp"
 #include "phases/ports.hpp"
 
-namespace antiphon::schedulers_in {
+namespace antiphon::scheduler_splitting {
 
 namespace {
 
@@ -186,11 +186,11 @@ Phases build(const Pattern& pattern, const Fabric& fabric, std::int64_t small_by
 
 }  // namespace
 
-extern const Scheduler splitting{
+extern const Scheduler scheduler{
     .name = "splitting",
     .summary = "splits messages so that phases add up to the lower bound",
     .worth = worth,
     .build = build,
 };
 
-}  // namespace antiphon::schedulers_in
+}  // namespace antiphon::scheduler_splitting

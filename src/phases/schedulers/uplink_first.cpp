@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "phases/first_fit.hpp"
 
-namespace antiphon::schedulers_in {
+namespace antiphon::scheduler_uplink_first {
 
 namespace {
 
@@ -27,11 +27,11 @@ Phases build(const Pattern& pattern, const Fabric& fabric, std::int64_t small_by
 
 }  // namespace
 
-extern const Scheduler uplink_first{
+extern const Scheduler scheduler{
     .name = "uplink_first",
     .summary = "several switches: uplinks take part in phases as ports do",
     .worth = worth,
     .build = build,
 };
 
-}  // namespace antiphon::schedulers_in
+}  // namespace antiphon::scheduler_uplink_first
