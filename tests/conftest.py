@@ -16,6 +16,8 @@ import pytest
 # Open MPI looks for these networks, which test machines lack, for a second at each start.
 os.environ.setdefault("OMPI_MCA_btl", "^ofi")
 os.environ.setdefault("OMPI_MCA_mtl", "^ofi,psm,psm2")
+# Tests run beside one another, but Open MPI takes the cores for its own where there are no more ranks than cores.
+os.environ.setdefault("OMPI_MCA_mpi_yield_when_idle", "1")
 
 
 @pytest.fixture(scope="session")
@@ -36,6 +38,16 @@ def _cache_of_fixtures(caches: Iterator[Path]) -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _cache(caches: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(next(caches)))
+
+
+@pytest.fixture(scope="session")
+def one_core() -> list[str]:
+    """Returns what keeps a command on one core, another one in each worker. More ranks than cores take a fraction of the
+    time there, because a core that is given away then goes to a rank that has something to do.
+    """
+    cores = sorted(os.sched_getaffinity(0))
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    return ["taskset", "--cpu-list", str(cores[worker % len(cores)])]
 
 
 #: Shared memory of Open MPI and MPICH. It stays where ranks are killed, or start without a launcher of their own.

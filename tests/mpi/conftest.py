@@ -134,10 +134,10 @@ Run = Callable[..., Result]
 
 
 @pytest.fixture
-def run_ranks(tmp_path: Path) -> Run:
+def run_ranks(tmp_path: Path, one_core: list[str]) -> Run:
     """Starts a program on n ranks with the preload object or, with preload=False, without it.
 
-    Other objects can be preloaded before it and behind it.
+    Other objects can be preloaded before it and behind it. Only as many ranks as there are cores run in parallel.
     """
 
     def run(
@@ -160,12 +160,10 @@ def run_ranks(tmp_path: Path) -> Run:
             variables["LD_PRELOAD"] = ":".join(map(str, objects))
         if preload:
             variables.setdefault("ANTIPHON_SUMMARY", str(summary))
-        if mpi.family == "mpich" and n > len(os.sched_getaffinity(0)):
-            # Its waiting ranks otherwise keep the cores that the others need; Open MPI's give them away by themselves.
-            variables.setdefault("MPIR_CVAR_ENABLE_HEAVY_YIELD", "1")
         command = launch.launch_command(mpi, n, [str(a) for a in argv], variables, oversubscribe=True, as_root=True)
+        where = one_core if n > len(os.sched_getaffinity(0)) else []
         # The launcher is asked to end, so that it ends the ranks.
-        command = ["timeout", "--kill-after=10", str(limit_s), *command]
+        command = ["timeout", "--kill-after=10", str(limit_s), *where, *command]
         done = subprocess.run(
             command, capture_output=True, text=True, errors="replace", env=env, cwd=tmp_path, check=False
         )
