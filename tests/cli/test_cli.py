@@ -140,7 +140,7 @@ sys.exit(f"loaded: {loaded}" if loaded else 0)
 @pytest.mark.parametrize("name", cli.command_names())
 def test_commands_import_quickly(name):
     """A command's module imports only what its options need; the rest is imported inside run()."""
-    heavy = ("numpy", "rich.progress", "rich.console", "elftools", "jinja2", "matplotlib")
+    heavy = ("numpy", "rich.progress", "rich.console", "elftools", "jinja2", "matplotlib", "ssl")
     code = f"import sys, antiphon.commands.{name.replace('-', '_')}; print([m for m in {heavy!r} if m in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True)
     assert result.stdout.strip() == "[]"
