@@ -146,6 +146,18 @@ def test_commands_import_quickly(name):
     assert result.stdout.strip() == "[]"
 
 
+def test_a_run_starts_quickly(program):
+    """What starts a program imports no tables, whose readers take longer than all the rest."""
+    code = f"""
+import sys
+from antiphon.cli import main
+assert main(["run", "--dry-run", "-n", "2", "{program}"]) == 0
+loaded = [name for name in ("numpy", "jsonschema", "antiphon.traffic", "rich.console") if name in sys.modules]
+sys.exit(f"loaded: {{loaded}}" if loaded else 0)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL, timeout=30)
+
+
 def test_sources_name_their_licence():
     package = Path(cli.__file__).parent
     unnamed = [path for path in package.rglob("*.py") if "SPDX-License-Identifier" not in path.read_text()[:200]]
