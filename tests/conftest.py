@@ -16,8 +16,6 @@ import pytest
 # Open MPI looks for these networks, which test machines lack, for a second at each start.
 os.environ.setdefault("OMPI_MCA_btl", "^ofi")
 os.environ.setdefault("OMPI_MCA_mtl", "^ofi,psm,psm2")
-# Tests run beside one another, but Open MPI takes the cores for its own where there are no more ranks than cores.
-os.environ.setdefault("OMPI_MCA_mpi_yield_when_idle", "1")
 
 
 @pytest.fixture(scope="session")

@@ -160,6 +160,9 @@ def run_ranks(tmp_path: Path, one_core: list[str]) -> Run:
             variables["LD_PRELOAD"] = ":".join(map(str, objects))
         if preload:
             variables.setdefault("ANTIPHON_SUMMARY", str(summary))
+        if mpi.family == "openmpi":
+            # Tests run beside one another, but it takes cores for its own where there are no more ranks than cores.
+            variables.setdefault("OMPI_MCA_mpi_yield_when_idle", "1")
         command = launch.launch_command(mpi, n, [str(a) for a in argv], variables, oversubscribe=True, as_root=True)
         where = one_core if n > len(os.sched_getaffinity(0)) else []
         # The launcher is asked to end, so that it ends the ranks.
