@@ -40,8 +40,8 @@ def _cache(caches: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def one_core() -> list[str]:
-    """Returns what keeps a command on one core, another one in each worker. More ranks than cores take a fraction of the
-    time there, because a core that is given away then goes to a rank that has something to do.
+    """Returns what keeps a command on one core, another one in each worker. More ranks than cores need a fraction of
+    the time there, because a core that is given away then goes to a rank that has something to do.
     """
     cores = sorted(os.sched_getaffinity(0))
     worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))

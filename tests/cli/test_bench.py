@@ -57,12 +57,12 @@ def mpi(request: pytest.FixtureRequest) -> Mpi:
 
 
 @pytest.fixture
-def bench(tmp_path: Path, one_core: list[str]) -> Bench:
-    """Runs `antiphon bench` with this installation's own preload objects, where ranks wait least for one another."""
+def bench(tmp_path: Path) -> Bench:
+    """Runs `antiphon bench` with this installation's own preload objects."""
 
     def run(*args: object, **variables: str) -> subprocess.CompletedProcess[str]:
         env = {key: value for key, value in os.environ.items() if not key.startswith("ANTIPHON")}
-        command = [*one_core, sys.executable, "-m", "antiphon", "bench", *map(str, args)]
+        command = [sys.executable, "-m", "antiphon", "bench", *map(str, args)]
         return subprocess.run(
             command,
             capture_output=True,
@@ -155,8 +155,10 @@ def test_every_algorithm_of_every_collective_is_right(bench: Bench, mpi: Mpi, ra
         pytest.skip("the same library as MPICH's own ABI, whose waiting ranks do not yield")
     sizes = "0,13,1000" if ranks == 2 else "13"
     each = ["all", "--bytes", sizes, "--algorithms", "all", "--against", "nothing", "--root", ranks - 1]
+    # MPICH's own barrier in shared memory keeps a core for whole turns, also where other ranks need it.
+    barrier = {"MPIR_CVAR_BARRIER_POSIX_INTRA_ALGORITHM": "mpir"}
     # What is checked is the same in each call, so that the fewest calls are enough.
-    result = bench(*each, "--json", "-", *on(mpi, ranks), "--budget", 0)
+    result = bench(*each, "--json", "-", *on(mpi, ranks), "--budget", 0, **barrier)
     assert result.returncode == 0, result.stderr + result.stdout[-2000:]
     rows = json.loads(result.stdout)["results"]
     forced = {

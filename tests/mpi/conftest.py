@@ -61,13 +61,15 @@ MPIS = discover()
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """`mpi` is each library of this machine, `wheel` each one from PyPI, by each of its ABIs, `system` each other one.
-    `native` is for what no ABI can change: each library from PyPI once, by the ABI of its own.
+    `native` is for what no ABI can change: each library from PyPI once, by the ABI of its own. `foreign` is the rest.
     """
     wheels = [mpi for mpi in MPIS if is_from_wheel(mpi)]
+    native = [mpi for mpi in wheels if mpi.abi == mpi.family]
     choices = {
         "mpi": MPIS,
         "wheel": wheels,
-        "native": [mpi for mpi in wheels if mpi.abi == mpi.family],
+        "native": native,
+        "foreign": [mpi for mpi in MPIS if mpi not in native],
         "system": [mpi for mpi in MPIS if not is_from_wheel(mpi)],
     }
     for name, chosen in choices.items():
