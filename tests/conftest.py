@@ -38,6 +38,15 @@ def _cache(caches: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(next(caches)))
 
 
+@pytest.fixture(autouse=True)
+def _environment() -> Iterator[None]:
+    """Takes back what a command in the test's process sets: `antiphon trace` hands variables on to its ranks."""
+    before = dict(os.environ)
+    yield
+    for name in os.environ.keys() - before.keys() - {"PYTEST_CURRENT_TEST"}:
+        del os.environ[name]
+
+
 @pytest.fixture(scope="session")
 def one_core() -> list[str]:
     """Returns what keeps a command on one core, another one in each worker. More ranks than cores need a fraction of
