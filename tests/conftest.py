@@ -38,6 +38,25 @@ def _cache(caches: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(next(caches)))
 
 
+@pytest.fixture(autouse=True)
+def _environment() -> Iterator[None]:
+    """Takes back what a command in the test's process sets: `antiphon trace` hands variables on to its ranks."""
+    before = dict(os.environ)
+    yield
+    for name in os.environ.keys() - before.keys() - {"PYTEST_CURRENT_TEST"}:
+        del os.environ[name]
+
+
+@pytest.fixture(scope="session")
+def one_core() -> list[str]:
+    """Returns what keeps a command on one core, another one in each worker. More ranks than cores need a fraction of
+    the time there, because a core that is given away then goes to a rank that has something to do.
+    """
+    cores = sorted(os.sched_getaffinity(0))
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    return ["taskset", "--cpu-list", str(cores[worker % len(cores)])]
+
+
 #: Shared memory of Open MPI and MPICH. It stays where ranks are killed, or start without a launcher of their own.
 SEGMENT = re.compile(r"sm_segment\..+|mpich_shm_\w+")
 SHARED_MEMORY = Path("/dev/shm")

@@ -82,6 +82,7 @@ void check_barrier(MPI_Comm comm);
 void check_intercommunicators(void);
 void check_bottom(void);
 void check_wildcards(void);
+void occupy_communicators(void);
 void check_communicators(int repetitions);
 void check_threads(void);
 void print_error_classes(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* check_collectives [--quick] [--events] [COLLECTIVE|barrier|intercommunicators|bottom|wildcards|threads|errors|
- * communicators=N …]
+ * occupy|communicators=N …]
  * With --events rank 0 prints a line of JSON after each check. */
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +55,7 @@ static int check(const char* what, int quick) {
   if (strcmp(what, "wildcards") == 0) return check_wildcards(), 1;
   if (strcmp(what, "threads") == 0) return check_threads(), 1;
   if (strcmp(what, "errors") == 0) return print_error_classes(), 1;
+  if (strcmp(what, "occupy") == 0) return occupy_communicators(), 1;
   if (strncmp(what, "communicators=", 14) == 0) return check_communicators(atoi(what + 14)), 1;
   return 0;
 }

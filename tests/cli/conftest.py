@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import subprocess
 import sys
@@ -11,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from antiphon import cli
 from antiphon.mpi import ABIS, Mpi, discover
 
 TIMEOUT_S = 60
@@ -125,5 +128,29 @@ def antiphon(objects: Path, tmp_path: Path) -> Antiphon:
         env |= {key: value for key, value in variables.items() if value is not None}
         command = [sys.executable, "-m", "antiphon", *map(str, args)]
         return subprocess.run(command, capture_output=True, text=True, env=env, timeout=120, check=False, cwd=tmp_path)
+
+    return run
+
+
+@pytest.fixture
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Antiphon:
+    """Runs the command line in this process: none is started, and nothing is imported again."""
+    for name in list(os.environ):
+        if name.startswith(("ANTIPHON", "SLURM")):
+            monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words: object) -> subprocess.CompletedProcess[str]:
+        out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            try:
+                code = cli.main([str(word) for word in words])
+            except SystemExit as ended:
+                code = int(ended.code or 0)
+            texts = []
+            for stream in (out, err):
+                stream.flush()
+                texts.append(stream.buffer.getvalue().decode())  # type: ignore[attr-defined]
+        return subprocess.CompletedProcess(words, code, *texts)
 
     return run

@@ -128,6 +128,8 @@ def test_a_parameter_out_of_bounds_is_said_by_name(bench: Bench) -> None:
 
 @pytest.mark.measures
 def test_results_in_all_modes(bench: Bench, mpi: Mpi) -> None:
+    if mpi.abi == "mpiabi":
+        pytest.skip("the same library as mpich; test_presence runs its benchmark")
     result = bench(
         "allreduce", "barrier", "--bytes", "0,4k", "--modes", "sync,throughput,burst", "--json", "-", *on(mpi),
         "--budget", 0.3,  # a contender whose call takes longer leaves, as one may on a busy machine
@@ -155,8 +157,10 @@ def test_every_algorithm_of_every_collective_is_right(bench: Bench, mpi: Mpi, ra
         pytest.skip("the same library as MPICH's own ABI, whose waiting ranks do not yield")
     sizes = "0,13,1000" if ranks == 2 else "13"
     each = ["all", "--bytes", sizes, "--algorithms", "all", "--against", "nothing", "--root", ranks - 1]
+    # MPICH's own collectives in shared memory keep a core for whole turns, also where other ranks need it.
+    by_messages = {f"MPIR_CVAR_{c}_POSIX_INTRA_ALGORITHM": "mpir" for c in ("BARRIER", "BCAST", "REDUCE", "ALLREDUCE")}
     # What is checked is the same in each call, so that the fewest calls are enough.
-    result = bench(*each, "--json", "-", *on(mpi, ranks), "--budget", 0)
+    result = bench(*each, "--json", "-", *on(mpi, ranks), "--budget", 0, **by_messages)
     assert result.returncode == 0, result.stderr + result.stdout[-2000:]
     rows = json.loads(result.stdout)["results"]
     forced = {

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -20,44 +18,39 @@ FIT = (
 )  # fmt: skip
 
 
-def antiphon(*words: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "antiphon", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=170, check=False)
-
-
-def test_clusters_are_listed_and_shown(tmp_path):
-    listed = json.loads(antiphon("cluster", "list", "--json").stdout)
+def test_clusters_are_listed_and_shown(command, tmp_path):
+    listed = json.loads(command("cluster", "list", "--json").stdout)
     assert {"25gbe-64x32", "100gbe-1024x64", "ethernet-16"} <= {spec["name"] for spec in listed}
-    shown = antiphon("cluster", "show", "25gbe-64x32", "--profile-out", tmp_path / "machine.json")
+    shown = command("cluster", "show", "25gbe-64x32", "--profile-out", tmp_path / "machine.json")
     assert shown.returncode == 0, shown.stderr
     assert "assumed" in shown.stdout
-    predicted = antiphon(
+    predicted = command(
         "predict", "bcast", "--ranks", 64, "--ranks-per-node", 32, "--bytes", "64k", "--no-sweep", "--defaults",
         "--json", "--profile", tmp_path / "machine.json",
     )  # fmt: skip
     assert json.loads(predicted.stdout)["machine"] == "25gbe-64x32"
 
 
-def test_a_fit_writes_a_cluster_that_predict_reads(tmp_path):
-    ended = antiphon(*FIT, "-o", tmp_path / "own.toml", "--json")
+def test_a_fit_writes_a_cluster_that_predict_reads(command, tmp_path):
+    ended = command(*FIT, "-o", tmp_path / "own.toml", "--json")
     assert ended.returncode == 0, ended.stderr
     compared = json.loads(ended.stdout)["compared"]
     assert max(abs(one["error"]) for one in compared if not one["used"]) < 0.10
-    said = antiphon("predict", "alltoall", "--cluster", tmp_path / "own.toml", "--bytes", 4000000, "--ranks", 4,
+    said = command("predict", "alltoall", "--cluster", tmp_path / "own.toml", "--bytes", 4000000, "--ranks", 4,
                     "--defaults", "--no-sweep", "--json")  # fmt: skip
     assert said.returncode == 0, said.stderr
     estimate = json.loads(said.stdout)["estimate"]
     # The hosts move 4 MB each way in 4.85 ms, and two that exchange over one connection need longer.
     assert 3 * 4.8e-3 < estimate["library"]["typical_s"] < 4 * 4.85e-3
     assert estimate["limit_binds"] == "host"
-    assert antiphon(*FIT, "-o", tmp_path / "own.toml").returncode == 2
+    assert command(*FIT, "-o", tmp_path / "own.toml").returncode == 2
 
 
-def test_all_collectives_of_a_cluster_as_table_json_and_page(tmp_path):
+def test_all_collectives_of_a_cluster_as_table_json_and_page(command, tmp_path):
     small = tmp_path / "small.toml"
     small.write_text('rate = "10gbit"\nnodes = 8\n')
     page = tmp_path / "page.html"
-    ended = antiphon("predict", "bcast", "--cluster", small, "--bytes", "1k,1m", "--html", page, "--json")
+    ended = command("predict", "bcast", "--cluster", small, "--bytes", "1k,1m", "--html", page, "--json")
     assert ended.returncode == 0, ended.stderr
     said = json.loads(ended.stdout)
     assert [one["bytes"] for one in said["estimates"]] == [1024, 1 << 20]
@@ -67,7 +60,7 @@ def test_all_collectives_of_a_cluster_as_table_json_and_page(tmp_path):
     text = page.read_text()
     assert "What Antiphon would gain on small" in text
     assert 'src="http' not in text and 'href="http' not in text
-    table = antiphon("predict", "--cluster", small, "--bytes", "1k")
+    table = command("predict", "--cluster", small, "--bytes", "1k")
     assert table.returncode == 0, table.stderr
     assert "Nothing here was measured" in table.stdout
     assert "allreduce" in table.stdout
@@ -88,15 +81,15 @@ def test_all_collectives_of_a_cluster_as_table_json_and_page(tmp_path):
         (("simulate", "bcast", "--cluster", "10gbe-12", "--smpirun", "/nowhere/smpirun"), "is not there"),
     ],
 )  # fmt: skip
-def test_wrong_usage_is_said(words, said):
-    ended = antiphon(*words)
+def test_wrong_usage_is_said(command, words, said):
+    ended = command(*words)
     assert ended.returncode == 2
     assert said in ended.stderr
 
 
 @pytest.mark.skipif(shutil.which("smpirun") is None, reason="SimGrid's smpirun is not installed")
-def test_a_collective_is_simulated_beside_the_model():
-    ended = antiphon("simulate", "bcast", "--cluster", "10gbe-12", "--ranks", 4, "--bytes", "64k", "--json")
+def test_a_collective_is_simulated_beside_the_model(command):
+    ended = command("simulate", "bcast", "--cluster", "10gbe-12", "--ranks", 4, "--bytes", "64k", "--json")
     assert ended.returncode == 0, ended.stderr
     rows = json.loads(ended.stdout)["simulated"]
     assert len(rows) > 5

@@ -5,11 +5,9 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import random
 import struct
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,20 +16,8 @@ import pytest
 from antiphon.codec import messages
 from antiphon.codec.messages import Message
 
-Antiphon = Callable[..., "subprocess.CompletedProcess[str]"]
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
 OURS = {"antiphon", "spatial", "temporal", "dfcm", "copy"}
-
-
-@pytest.fixture
-def antiphon(tmp_path: Path) -> Antiphon:
-    """Runs the command line in a directory of its own."""
-
-    def run(*args: object) -> subprocess.CompletedProcess[str]:
-        env = {key: value for key, value in os.environ.items() if not key.startswith("ANTIPHON")} | {"NO_COLOR": "1"}
-        command = [sys.executable, "-m", "antiphon", *map(str, args)]
-        return subprocess.run(command, capture_output=True, text=True, env=env, timeout=120, check=False, cwd=tmp_path)
-
-    return run
 
 
 @pytest.fixture
@@ -48,8 +34,8 @@ def stream(tmp_path: Path) -> Path:
     return path
 
 
-def test_bench_as_sent(antiphon: Antiphon, stream: Path) -> None:
-    result = antiphon("bench", "codecs", "--messages", stream, "--modes", "sent", "--budget", 0, "--json", "-")
+def test_bench_as_sent(command: Command, stream: Path) -> None:
+    result = command("bench", "codecs", "--messages", stream, "--modes", "sent", "--budget", 0, "--json", "-")
     assert result.returncode == 0, result.stderr
     document = json.loads(result.stdout)
     rows = {row["contender"]: row for row in document["results"]}
@@ -67,8 +53,8 @@ def test_bench_as_sent(antiphon: Antiphon, stream: Path) -> None:
     assert rows["dfcm"]["rate"] > 1.4
 
 
-def test_bench_sizes_warm_and_cold(antiphon: Antiphon, tmp_path: Path) -> None:
-    result = antiphon(
+def test_bench_sizes_warm_and_cold(command: Command, tmp_path: Path) -> None:
+    result = command(
         "bench",
         "codecs",
         "--generated",
@@ -96,9 +82,9 @@ def test_bench_sizes_warm_and_cold(antiphon: Antiphon, tmp_path: Path) -> None:
     assert by_name["heat", 65536, "warm", "antiphon"]["rate"] > 1.1
 
 
-def test_generated_messages_are_the_same_for_the_same_seed(antiphon: Antiphon) -> None:
+def test_generated_messages_are_the_same_for_the_same_seed(command: Command) -> None:
     def frames(seed: int) -> list[int]:
-        result = antiphon(
+        result = command(
             "bench", "codecs", "--modes", "sent", "--codecs", "dfcm", "--budget", 0, "--seed", seed, "--json"
         )
         assert result.returncode == 0, result.stderr
@@ -121,32 +107,32 @@ def test_generated_messages_are_the_same_for_the_same_seed(antiphon: Antiphon) -
         (["alltoall"], "one after the other"),
     ],
 )
-def test_wrong_usage_of_bench(antiphon: Antiphon, args: list[str], said: str) -> None:
-    result = antiphon("bench", "codecs", *args)
+def test_wrong_usage_of_bench(command: Command, args: list[str], said: str) -> None:
+    result = command("bench", "codecs", *args)
     assert result.returncode in (1, 2)
     assert said in result.stderr
     assert "Traceback" not in result.stderr
 
 
-def test_a_damaged_message_file(antiphon: Antiphon, stream: Path) -> None:
+def test_a_damaged_message_file(command: Command, stream: Path) -> None:
     stream.write_bytes(stream.read_bytes()[:-1])
-    result = antiphon("bench", "codecs", "--messages", stream)
+    result = command("bench", "codecs", "--messages", stream)
     assert result.returncode == 1
     assert "cut off" in result.stderr
 
 
-def test_compress_test_on_steps(antiphon: Antiphon, tmp_path: Path) -> None:
+def test_compress_test_on_steps(command: Command, tmp_path: Path) -> None:
     generator = random.Random(2)
     rough = [generator.random() for _ in range(5000)]
     for step in range(6):
         (tmp_path / f"step{step}.raw").write_bytes(struct.pack("<5000d", *(value + step * 1e-7 for value in rough)))
     files = [f"step{step}.raw" for step in range(6)]
     options = ["--type", "f64", "--message-bytes", "20k", "--budget", "0"]
-    result = antiphon("compress-test", *files, *options, "--link-rate", "10mbit")
+    result = command("compress-test", *files, *options, "--link-rate", "10mbit")
     assert result.returncode == 0, result.stderr
     assert "6 files: 12 messages" in result.stdout
     assert "Compress: `antiphon run --compress auto`" in result.stdout
-    rows = json.loads(antiphon("compress-test", *files, *options, "--link-rate", "10mbit", "--json").stdout)["results"]
+    rows = json.loads(command("compress-test", *files, *options, "--link-rate", "10mbit", "--json").stdout)["results"]
     ours = next(row for row in rows if row["contender"] == "antiphon")
     assert ours["rate"] > 1.5  # each step is predicted from the one before
     assert ours["verdict"] == "on"
@@ -154,23 +140,23 @@ def test_compress_test_on_steps(antiphon: Antiphon, tmp_path: Path) -> None:
     assert ours["serial_break_even_bytes_per_s"] < ours["overlapped_break_even_bytes_per_s"]
 
 
-def test_compress_test_says_when_not_to(antiphon: Antiphon, tmp_path: Path) -> None:
+def test_compress_test_says_when_not_to(command: Command, tmp_path: Path) -> None:
     (tmp_path / "noise").write_bytes(random.Random(1).randbytes(200_000))
-    result = antiphon("compress-test", "noise", "--budget", 0, "--link-rate", "1gbit")
+    result = command("compress-test", "noise", "--budget", 0, "--link-rate", "1gbit")
     assert "Leave compression off; these messages hardly become shorter" in result.stdout
-    result = antiphon("compress-test", "noise", "--budget", 0)
+    result = command("compress-test", "noise", "--budget", 0)
     assert "would not help" in result.stdout
 
 
-def test_compress_test_with_a_profile(antiphon: Antiphon, stream: Path, tmp_path: Path) -> None:
+def test_compress_test_with_a_profile(command: Command, stream: Path, tmp_path: Path) -> None:
     nodes = [{"switch": "a", "port_bytes_per_s": 1.2e7, "count": 4}]
     profile = {"machine": {"ranks_per_node": 4}, "topology": {"switches": [{"name": "a"}], "nodes": nodes}}
     (tmp_path / "p.json").write_text(json.dumps(profile))
-    result = antiphon("compress-test", stream, "--profile", "p.json", "--budget", 0, "--json")
+    result = command("compress-test", stream, "--profile", "p.json", "--budget", 0, "--json")
     assert result.returncode == 0, result.stderr
     assert json.loads(result.stdout)["bytes_per_s"] == 3e6
     (tmp_path / "p.json").write_text("{}")
-    assert "is no profile" in antiphon("compress-test", stream, "--profile", "p.json").stderr
+    assert "is no profile" in command("compress-test", stream, "--profile", "p.json").stderr
 
 
 @pytest.mark.parametrize(
@@ -185,8 +171,8 @@ def test_compress_test_with_a_profile(antiphon: Antiphon, stream: Path, tmp_path
         ([__file__, "--profile", "absent.json"], "absent.json"),
     ],
 )
-def test_wrong_usage_of_compress_test(antiphon: Antiphon, args: list[str], said: str) -> None:
-    result = antiphon("compress-test", *args)
+def test_wrong_usage_of_compress_test(command: Command, args: list[str], said: str) -> None:
+    result = command("compress-test", *args)
     assert result.returncode == 2
     assert said in result.stderr
     assert "Traceback" not in result.stderr

@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from antiphon.trace import Call, Communicator, RankTrace, Shape, Trace
 from antiphon.trace.writer import encode
 
 RANKS = 8
+Antiphon = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 def recorded(tmp_path: Path, *, hosts: tuple[str, ...] = ("n0", "n1")) -> Path:
@@ -50,16 +50,19 @@ def machine(tmp_path: Path, nodes: int = 2, cores: int = 4) -> Path:
     return path
 
 
-def antiphon(*arguments: object, fails: bool = False) -> subprocess.CompletedProcess[str]:
-    """Runs the command."""
-    env = {key: value for key, value in os.environ.items() if not key.startswith(("ANTIPHON", "SLURM"))}
-    command = [sys.executable, "-m", "antiphon", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False, env=env)
-    assert (done.returncode != 0) == fails, done.stdout + done.stderr
-    return done
+@pytest.fixture
+def antiphon(command: Antiphon) -> Antiphon:
+    """Runs the command, which succeeds unless it is to fail."""
+
+    def run(*arguments: object, fails: bool = False) -> subprocess.CompletedProcess[str]:
+        done = command(*arguments)
+        assert (done.returncode != 0) == fails, done.stdout + done.stderr
+        return done
+
+    return run
 
 
-def test_a_placement_and_its_reasons(tmp_path: Path) -> None:
+def test_a_placement_and_its_reasons(antiphon: Antiphon, tmp_path: Path) -> None:
     """GIVEN partners on different nodes THEN they are brought together, and the gain is said for each kind of call."""
     out = tmp_path / "placement.json"
     done = antiphon("map", recorded(tmp_path), machine(tmp_path), "-o", out, "--json", "--pin", "5:n0")
@@ -76,7 +79,7 @@ def test_a_placement_and_its_reasons(tmp_path: Path) -> None:
     assert "Expected of communication" in shown and "Not worth it" not in shown
 
 
-def test_a_phase(tmp_path: Path) -> None:
+def test_a_phase(antiphon: Antiphon, tmp_path: Path) -> None:
     """GIVEN a phase of the run, or of traffic that was cut THEN the placement is for that part alone."""
     trace, where, cut = recorded(tmp_path), machine(tmp_path), tmp_path / "cut.traffic"
     antiphon("traffic", trace, "--phases", 2, "-o", cut)
@@ -92,7 +95,7 @@ def test_a_phase(tmp_path: Path) -> None:
     assert calls(cut, "--phase", "0") == calls(trace)
 
 
-def test_not_worth_it(tmp_path: Path) -> None:
+def test_not_worth_it(antiphon: Antiphon, tmp_path: Path) -> None:
     """GIVEN ranks that are where they should be THEN that is said; GIVEN unknown nodes, so is that."""
     good = antiphon("map", recorded(tmp_path), machine(tmp_path, nodes=1, cores=8))
     assert "Not worth it" in good.stdout
@@ -101,7 +104,7 @@ def test_not_worth_it(tmp_path: Path) -> None:
     assert "cyclic is as good and needs no file" in cyclic.stdout
 
 
-def test_files_of_launchers(tmp_path: Path) -> None:
+def test_files_of_launchers(antiphon: Antiphon, tmp_path: Path) -> None:
     """GIVEN a launcher THEN its file and the placement are written; GIVEN a placement, a file for another launcher."""
     ranks = tmp_path / "ranks"
     arguments = ["map", recorded(tmp_path), machine(tmp_path), "-o", ranks, "--launcher", "openmpi5"]
@@ -117,7 +120,7 @@ def test_files_of_launchers(tmp_path: Path) -> None:
     antiphon(*arguments, "--overwrite")
 
 
-def test_a_run_is_told(tmp_path: Path) -> None:
+def test_a_run_is_told(antiphon: Antiphon, tmp_path: Path) -> None:
     """GIVEN a placement, or a trace to apply THEN `antiphon run` gives its launcher the file."""
     out = tmp_path / "p.json"
     trace, where = recorded(tmp_path), machine(tmp_path)
@@ -162,7 +165,7 @@ def test_a_run_is_told(tmp_path: Path) -> None:
         ([], "no TRACE"),
     ],
 )
-def test_errors(tmp_path: Path, arguments: list[str], message: str) -> None:
+def test_errors(antiphon: Antiphon, tmp_path: Path, arguments: list[str], message: str) -> None:
     """GIVEN something that does not fit THEN the error says what, and what to do."""
     names = {"{trace}": recorded(tmp_path), "{machine}": machine(tmp_path)}
     done = antiphon("map", *(names.get(a, a) for a in arguments), fails=True)
@@ -170,7 +173,7 @@ def test_errors(tmp_path: Path, arguments: list[str], message: str) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_lists() -> None:
+def test_lists(antiphon: Antiphon) -> None:
     """GIVEN --list THEN methods and launchers are shown."""
     told = json.loads(antiphon("map", "--list", "--json").stdout)
     assert {"antiphon", "block", "cyclic", "mpipp"} <= {m["name"] for m in told["methods"]}

@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -20,13 +18,8 @@ LAB = ROOT / "tests/data/ethernet-16-predicted.openmpi.json"
 RESULTS = ROOT / "tests/data/ethernet-16-predicted.openmpi.results.json.gz"
 
 
-def antiphon(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "antiphon", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-
-
-def test_every_algorithm_is_predicted_with_its_parameters():
-    ended = antiphon(
+def test_every_algorithm_is_predicted_with_its_parameters(command):
+    ended = command(
         "predict", "bcast", "--ranks", 16, "--bytes", "256k", "--link-rate", "100mbit", "--sweep", "64k-256k", "--json"
     )
     assert ended.returncode == 0, ended.stderr
@@ -63,13 +56,13 @@ def test_very_many_ranks_take_seconds(collective):
     assert time.process_time() - begin < 10
 
 
-def test_the_chart_is_an_svg(tmp_path):
+def test_the_chart_is_an_svg(command, tmp_path):
     pytest.importorskip("matplotlib")
     target = tmp_path / "chart.svg"
-    ended = antiphon("predict", "scatter", "--ranks", 8, "--bytes", "4k", "--svg", target)
+    ended = command("predict", "scatter", "--ranks", 8, "--bytes", "4k", "--svg", target)
     assert ended.returncode == 0, ended.stderr
     assert "</svg>" in target.read_text()
-    again = antiphon("predict", "scatter", "--ranks", 8, "--bytes", "4k", "--svg", target)
+    again = command("predict", "scatter", "--ranks", 8, "--bytes", "4k", "--svg", target)
     assert again.returncode == 2
     assert "--overwrite" in again.stderr
 
@@ -83,10 +76,10 @@ def test_the_chart_is_an_svg(tmp_path):
         ('{"format": "antiphon-profile", "version": 1}', 'the field "machine" is missing'),
     ],
 )
-def test_a_broken_profile_is_one_line_that_names_the_field(tmp_path, broken, said):
+def test_a_broken_profile_is_one_line_that_names_the_field(command, tmp_path, broken, said):
     path = tmp_path / "machine.json"
     path.write_text(broken)
-    ended = antiphon("predict", "bcast", "--ranks", 4, "--profile", path)
+    ended = command("predict", "bcast", "--ranks", 4, "--profile", path)
     assert ended.returncode == 2
     errors = [line for line in ended.stderr.splitlines() if line.startswith("error:")]
     assert len(errors) == 1
@@ -103,8 +96,8 @@ def test_a_broken_profile_is_one_line_that_names_the_field(tmp_path, broken, sai
         ("bcast", "--ranks", 4, "--sweep", "8"),
     ],
 )
-def test_wrong_usage_is_said(words):
-    ended = antiphon("predict", *words)
+def test_wrong_usage_is_said(command, words):
+    ended = command("predict", *words)
     assert ended.returncode == 2
     assert ended.stderr.startswith("error:")
 

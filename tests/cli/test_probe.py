@@ -27,14 +27,25 @@ def command(*args: object) -> list[str]:
     return [sys.executable, "-m", "antiphon", "probe", *map(str, args)]
 
 
-@pytest.mark.parametrize("mpi", WHEELS, ids=lambda mpi: mpi.family)
-def test_a_node_is_measured(tmp_path: Path, mpi: object) -> None:
-    path = tmp_path / "m.json"
+@pytest.fixture(scope="module", params=WHEELS, ids=lambda mpi: mpi.family)
+def mpi(request: pytest.FixtureRequest) -> object:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def measured(mpi: object, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Measures a node once; beside the profile lie its samples and what the command printed."""
+    path = tmp_path_factory.mktemp("probe") / "m.json"
     args = command("-n", 2, "--mpi", mpi.launcher, "-o", path, "--budget", 5, "--json", "--name", "here")
     result = subprocess.run(args, capture_output=True, text=True, timeout=120, check=False)
     assert result.returncode == 0, result.stderr
-    document = profile.load(path)
-    assert json.loads(result.stdout) == document
+    path.with_suffix(".stdout").write_text(result.stdout)
+    return path
+
+
+def test_a_node_is_measured(measured: Path, mpi: object) -> None:
+    document = profile.load(measured)
+    assert json.loads(measured.with_suffix(".stdout").read_text()) == document
     machine = document["machine"]
     assert (machine["name"], machine["nodes"], machine["ranks_per_node"], machine["mpi"]["name"]) == (
         "here",
@@ -49,7 +60,7 @@ def test_a_node_is_measured(tmp_path: Path, mpi: object) -> None:
     assert sizes[-1] == 1 << 20
     assert 1e8 < link["details"]["bytes_per_s"] < 1e12
     assert 0 < link["latency_s"] < 1e-2
-    samples = json.loads(gzip.decompress((tmp_path / document["measurements"]["samples"]).read_bytes()))
+    samples = json.loads(gzip.decompress((measured.parent / document["measurements"]["samples"]).read_bytes()))
     assert samples["format"] == "antiphon-samples"
     points = [event for launch in samples["launches"] for event in launch if event["event"] == "point"]
     assert (
@@ -58,7 +69,6 @@ def test_a_node_is_measured(tmp_path: Path, mpi: object) -> None:
     )
 
 
-@pytest.mark.parametrize("mpi", WHEELS, ids=lambda mpi: mpi.family)
 def test_a_rank_that_dies_leaves_the_earlier_file_whole(tmp_path: Path, mpi: object) -> None:
     path = tmp_path / "m.json"
     path.write_text("the earlier one")
@@ -75,20 +85,21 @@ def test_a_rank_that_dies_leaves_the_earlier_file_whole(tmp_path: Path, mpi: obj
     assert [file.name for file in tmp_path.iterdir()] == ["m.json"]
 
 
-def test_samples_can_be_looked_at_again_and_decisions_stay(tmp_path: Path) -> None:
-    first, again = tmp_path / "m.json", tmp_path / "again.json"
-    measured = subprocess.run(command("-n", 2, "-o", first, "--budget", 5), capture_output=True, text=True, timeout=120)
-    assert measured.returncode == 0, measured.stderr
-    tuned = {**profile.load(first), "decisions": {"version": 1, "rules": []}}
+def test_samples_can_be_looked_at_again_and_decisions_stay(measured: Path, tmp_path: Path) -> None:
+    again = tmp_path / "again.json"
+    tuned = {**profile.load(measured), "decisions": {"version": 1, "rules": []}}
     profile.write(again, tuned)
     result = subprocess.run(
-        command("--again", tmp_path / "m.samples.json.gz", "-o", again), capture_output=True, text=True, timeout=60
+        command("--again", measured.with_name("m.samples.json.gz"), "-o", again),
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert result.returncode == 0, result.stderr
     found = profile.load(again)
     assert found.pop("decisions") == tuned["decisions"]
     assert "tune" in found["measurements"]["notes"].pop()
-    assert found == profile.load(first)
+    assert found == profile.load(measured)
 
 
 def _kill_a_rank_of(ancestor: int) -> None:

@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from antiphon.errors import AntiphonError
 
 DATA = Path(__file__).parent.parent / "data"
 PROFILES = sorted(DATA.glob("*.json"))
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
 QUIET = (
@@ -30,11 +32,6 @@ QUIET = (
     "--disable-component-update",
     "--disable-sync",
 )
-
-
-def antiphon(*args: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "antiphon", *map(str, args)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 
 class Structure(html.parser.HTMLParser):
@@ -69,9 +66,9 @@ class Structure(html.parser.HTMLParser):
 
 
 @pytest.mark.parametrize("path", PROFILES, ids=lambda path: path.stem)
-def test_a_profile_s_page_is_whole(tmp_path: Path, path: Path) -> None:
+def test_a_profile_s_page_is_whole(command: Command, tmp_path: Path, path: Path) -> None:
     page = tmp_path / "page.html"
-    result = antiphon("report", path, "-o", page, "--json")
+    result = command("report", path, "-o", page, "--json")
     assert result.returncode == 0, result.stderr
     assert json.loads(result.stdout)["sections"][:3] == ["Network", "Curves", "Pairs"]
     text = page.read_text(encoding="utf-8")
@@ -92,9 +89,9 @@ def test_a_profile_s_page_is_whole(tmp_path: Path, path: Path) -> None:
 
 @pytest.mark.skipif(BROWSER is None, reason="no browser on this machine; the page's structure is tested above")
 @pytest.mark.parametrize("path", PROFILES[:1], ids=lambda path: path.stem)
-def test_a_browser_draws_it(tmp_path: Path, path: Path) -> None:
+def test_a_browser_draws_it(command: Command, tmp_path: Path, path: Path) -> None:
     page = tmp_path / "page.html"
-    assert antiphon("report", path, "-o", page).returncode == 0
+    assert command("report", path, "-o", page).returncode == 0
     command = [
         BROWSER,
         *QUIET,
@@ -114,7 +111,7 @@ def test_a_browser_draws_it(tmp_path: Path, path: Path) -> None:
     assert "ERR_" not in result.stderr
 
 
-def test_results_of_bench(tmp_path: Path) -> None:
+def test_results_of_bench(command: Command, tmp_path: Path) -> None:
     row = {
         "collective": "bcast",
         "ranks": 4,
@@ -131,7 +128,7 @@ def test_results_of_bench(tmp_path: Path) -> None:
         for c in ("library", "</script><b>")
     ]
     (tmp_path / "r.json").write_text(json.dumps({"results": rows}))
-    result = antiphon("report", tmp_path / "r.json")
+    result = command("report", tmp_path / "r.json")
     assert result.returncode == 0, result.stderr
     seen = Structure()
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
@@ -141,7 +138,7 @@ def test_results_of_bench(tmp_path: Path) -> None:
     assert seen.charts[0]["names"] == ["library", "</script><b>", "limit"]
 
 
-def test_the_summary_of_a_run(tmp_path: Path) -> None:
+def test_the_summary_of_a_run(command: Command, tmp_path: Path) -> None:
     collective = {"collective": "alltoall", "size_class": "≤ 256 KiB", "calls": 4, "bytes": 1 << 20, "time_s": 0.25}
     traffic = {"communicator": "grid", "class": "between nodes", "messages": 10, "encoded": 8, "bytes": 3 << 20}
     times = {"wire_bytes": 2 << 20, "rate": 1.5, "encode_s": 0.004, "decode_s": 0.002, "saved_s": -0.5}
@@ -151,18 +148,18 @@ def test_the_summary_of_a_run(tmp_path: Path) -> None:
         "collectives": [{**collective, "max_time_s": 0.5, "algorithm": "rotated:encode=1"}],
     }
     (tmp_path / "run.json").write_text(json.dumps({**run, "compression": [{**traffic, **times}]}))
-    result = antiphon("report", tmp_path / "run.json", "--json")
+    result = command("report", tmp_path / "run.json", "--json")
     assert json.loads(result.stdout)["sections"] == ["What was chosen, and why", "Compression"], result.stderr
     text = (tmp_path / "run.html").read_text(encoding="utf-8")
     for wanted in ("rotated:encode=1", "grid", "3 MiB travelled as 2 MiB, 1.50 times shorter", "−250 ms", "−500 ms"):
         assert wanted in text, wanted
     assert "≤ 256 KiB (buffer)" in text, "a file of version 1 keeps its meaning"
     (tmp_path / "run.json").write_text(json.dumps({**run, "collectives": []}))
-    again = antiphon("report", tmp_path / "run.json", "--json", "--overwrite")
+    again = command("report", tmp_path / "run.json", "--json", "--overwrite")
     assert json.loads(again.stdout)["sections"] == ["What was chosen, and why"], again.stderr
 
 
-def test_what_did_each_call_and_why(tmp_path: Path) -> None:
+def test_what_did_each_call_and_why(command: Command, tmp_path: Path) -> None:
     """GIVEN a summary of this version THEN the page has its numbers; GIVEN a later one THEN it is refused."""
     row = {"collective": "allreduce", "least_bytes": 8, "most_bytes": 8, "calls": 4, "rank_calls": 8, "bytes": 64,
            "time_s": 0.25, "max_time_s": 0.5, "share": 0.125, "waiting_s": 0.2, "moving_s": 0.05,
@@ -171,7 +168,7 @@ def test_what_did_each_call_and_why(tmp_path: Path) -> None:
     others = [{**row, "least_bytes": 5, "share": None}, {**row, "collective": "alltoallv", "most_bytes": 2048}]
     run = {"version": 2, "ranks": 2, "nodes": 2, **about, "collectives": [row, *others]}
     (tmp_path / "run.json").write_text(json.dumps(run))
-    result = antiphon("report", tmp_path / "run.json")
+    result = command("report", tmp_path / "run.json")
     assert result.returncode == 0, result.stderr
     text = (tmp_path / "run.html").read_text(encoding="utf-8")
     wanted = (
@@ -186,17 +183,17 @@ def test_what_did_each_call_and_why(tmp_path: Path) -> None:
     )
     assert [words for words in wanted if words not in text] == []
     (tmp_path / "run.json").write_text(json.dumps({**run, "version": 3}))
-    later = antiphon("report", tmp_path / "run.json", "-o", tmp_path / "later.html")
+    later = command("report", tmp_path / "run.json", "-o", tmp_path / "later.html")
     assert later.returncode == 2 and "version 3" in later.stderr and "hint:" in later.stderr
 
 
-def test_a_page_is_not_replaced_unasked(tmp_path: Path) -> None:
+def test_a_page_is_not_replaced_unasked(command: Command, tmp_path: Path) -> None:
     (tmp_path / "x.html").write_text("mine")
-    result = antiphon("report", PROFILES[0], "-o", tmp_path / "x.html")
+    result = command("report", PROFILES[0], "-o", tmp_path / "x.html")
     assert result.returncode == 2
     assert "--overwrite" in result.stderr
     assert (tmp_path / "x.html").read_text() == "mine"
-    assert antiphon("report", PROFILES[0], "-o", tmp_path / "x.html", "--overwrite").returncode == 0
+    assert command("report", PROFILES[0], "-o", tmp_path / "x.html", "--overwrite").returncode == 0
 
 
 @pytest.mark.parametrize("content", ["", "{", '{"a": 1}', "[1, 2]", "nonsense"])
@@ -208,18 +205,18 @@ def test_other_documents_are_refused(tmp_path: Path, content: str) -> None:
     assert error.value.hint
 
 
-def test_a_broken_profile_is_told_by_its_field(tmp_path: Path) -> None:
+def test_a_broken_profile_is_told_by_its_field(command: Command, tmp_path: Path) -> None:
     document = profile.load(PROFILES[0])
     document["link_classes"][0]["latency_s"] = "soon"
     (tmp_path / "p.json").write_text(json.dumps(document))
-    result = antiphon("report", tmp_path / "p.json")
+    result = command("report", tmp_path / "p.json")
     assert result.returncode == 2
     assert "link_classes[0].latency_s" in result.stderr
     assert not (tmp_path / "p.html").exists()
 
 
-def test_kinds_are_listed() -> None:
-    kinds = json.loads(antiphon("report", "--list", "--json").stdout)["kinds"]
+def test_kinds_are_listed(command: Command) -> None:
+    kinds = json.loads(command("report", "--list", "--json").stdout)["kinds"]
     assert {"profile", "bench", "summary"} <= kinds.keys()
 
 

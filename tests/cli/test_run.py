@@ -47,8 +47,9 @@ def test_settings_reach_every_rank(program, antiphon, tmp_path):
             assert f"{rank} {name}={value}\n" in out
 
 
-def test_no_rank_starts_with_a_broken_profile(program, antiphon, tmp_path):
+def test_no_rank_starts_with_a_broken_profile(compiled, antiphon, tmp_path):
     """GIVEN a profile that is cut short, newer, foreign or changed by hand THEN one line says where; nothing runs."""
+    program = compiled(discover()[0])
     text = PROFILE.read_text()
     soon = json.loads(text)
     soon["link_classes"][0]["latency_s"] = "soon"

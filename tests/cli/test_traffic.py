@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,6 +21,7 @@ DATA = Path(__file__).parent.parent / "data"
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
 RANKS = 16
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture
@@ -42,31 +43,26 @@ def trace(tmp_path: Path) -> Path:
     return path
 
 
-def antiphon(*args: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "antiphon", *map(str, args)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-
-
-def test_a_trace_s_traffic(trace: Path, tmp_path: Path) -> None:
+def test_a_trace_s_traffic(command: Command, trace: Path, tmp_path: Path) -> None:
     """GIVEN a trace THEN its calls are listed with their algorithms, as JSON and in a file that is read again."""
-    result = antiphon("traffic", trace, "--json", "-o", tmp_path / "run.traffic")
+    result = command("traffic", trace, "--json", "-o", tmp_path / "run.traffic")
     assert result.returncode == 0, result.stderr
     parts = {part["name"]: part for part in json.loads(result.stdout)["parts"]}
     assert parts["point-to-point"]["edges"][0] == [0, 1, 3, 24000]
     assert (parts["bcast"]["algorithm"], parts["alltoall"]["algorithm"]) == ("smp", "brucks")
-    table = antiphon("traffic", tmp_path / "run.traffic").stdout
+    table = command("traffic", tmp_path / "run.traffic").stdout
     assert "16 ranks on 8 nodes" in table and "brucks" in table and "Payload only" in table
-    other = json.loads(antiphon("traffic", trace, "--json", "--library", "openmpi-4.1").stdout)
+    other = json.loads(command("traffic", trace, "--json", "--library", "openmpi-4.1").stdout)
     assert {p["algorithm"] for p in other["parts"]} == {"", "binomial", "modified_bruck"}
 
 
-def test_shares_are_the_same_everywhere(trace: Path, tmp_path: Path) -> None:
+def test_shares_are_the_same_everywhere(command: Command, trace: Path, tmp_path: Path) -> None:
     """GIVEN traffic THEN the command's table and the page's have the same shares; GIVEN one node THEN none crosses."""
     one_node = Trace.load(trace)
     one_node.header["nodes"] = [0] * RANKS
     (tmp_path / "one.trace").write_bytes(encode(one_node))
     for path in (trace, tmp_path / "one.trace"):
-        printed = antiphon("traffic", path).stdout
+        printed = command("traffic", path).stdout
         sections = {section.title: section for section in report.page_of(path).sections}
         (table,) = sections["What is sent"].blocks
         columns = [table.headings.index(name) for name in ("payload", "share", "between nodes", "share of that")]
@@ -77,17 +73,17 @@ def test_shares_are_the_same_everywhere(trace: Path, tmp_path: Path) -> None:
         assert ("–" in printed) == (path != trace)
 
 
-def test_wrong_use(trace: Path, tmp_path: Path) -> None:
+def test_wrong_use(command: Command, trace: Path, tmp_path: Path) -> None:
     """GIVEN what cannot be THEN the error says what to do."""
     for args in (["traffic"], ["traffic", tmp_path / "none"], ["traffic", trace, "--library", "lam-7"]):
-        result = antiphon(*args)
+        result = command(*args)
         assert result.returncode == 2 or "lam" in str(args), (args, result.stderr)
-    assert "--between" in antiphon("traffic", trace, "--between", "soon").stderr
-    assert "openmpi-5.0" in antiphon("traffic", "--libraries").stdout
+    assert "--between" in command("traffic", trace, "--between", "soon").stderr
+    assert "openmpi-5.0" in command("traffic", "--libraries").stdout
     assert _traffic_verify.DEFAULT_SIZES
 
 
-def test_the_report_of_a_trace(trace: Path, tmp_path: Path) -> None:
+def test_the_report_of_a_trace(command: Command, trace: Path, tmp_path: Path) -> None:
     """GIVEN a trace, its machine and a placement THEN the page shows calls, algorithms, heat maps and links of both."""
     (tmp_path / "placed.json").write_text(json.dumps({"node_of_rank": [r % 8 for r in range(RANKS)]}))
     machine = DATA / "ethernet-16.openmpi.json"
@@ -97,18 +93,18 @@ def test_the_report_of_a_trace(trace: Path, tmp_path: Path) -> None:
     assert len(heats) == 4 and heats[0].endswith("before") and heats[-1].endswith("after")
     drawings = [block.svg for section in page.sections for block in section.blocks if block.kind == "drawing"]
     assert len(drawings) == 2 and drawings[0] != drawings[1]
-    result = antiphon("report", trace, "-o", tmp_path / "t.html", "--profile", machine)
+    result = command("report", trace, "-o", tmp_path / "t.html", "--profile", machine)
     assert result.returncode == 0, result.stderr
     text = (tmp_path / "t.html").read_text(encoding="utf-8")
     assert "brucks" in text and "algorithm assumed" in text and "solver</script>" not in text
-    wrong = antiphon("report", DATA / "ethernet-16.openmpi.json", "--profile", machine)
+    wrong = command("report", DATA / "ethernet-16.openmpi.json", "--profile", machine)
     assert wrong.returncode == 2 and "traces" in wrong.stderr
 
 
 @pytest.mark.skipif(BROWSER is None, reason="no browser on this machine; the page's structure is tested above")
-def test_a_browser_draws_a_trace(trace: Path, tmp_path: Path) -> None:
+def test_a_browser_draws_a_trace(command: Command, trace: Path, tmp_path: Path) -> None:
     """GIVEN the page of a trace THEN a browser draws its chart and finds nothing wrong."""
-    assert antiphon("report", trace, "-o", tmp_path / "t.html").returncode == 0
+    assert command("report", trace, "-o", tmp_path / "t.html").returncode == 0
     command = [str(BROWSER), "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'b'}"]
     command += ["--virtual-time-budget=5000", "--dump-dom", f"file://{tmp_path / 't.html'}"]
     env = {**os.environ, "HOME": str(tmp_path)}

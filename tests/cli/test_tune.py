@@ -7,9 +7,7 @@ What they measure is tested in tests/lab.
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,17 +16,7 @@ import pytest
 from antiphon.model import limits
 from antiphon.tune import document
 
-Antiphon = Callable[..., "subprocess.CompletedProcess[str]"]
-
-
-@pytest.fixture
-def antiphon(tmp_path: Path) -> Antiphon:
-    def run(*args: object) -> subprocess.CompletedProcess[str]:
-        env = {key: value for key, value in os.environ.items() if not key.startswith("ANTIPHON")} | {"NO_COLOR": "1"}
-        command = [sys.executable, "-m", "antiphon", *map(str, args)]
-        return subprocess.run(command, capture_output=True, text=True, env=env, timeout=100, check=False, cwd=tmp_path)
-
-    return run
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.mark.parametrize(
@@ -45,8 +33,8 @@ def antiphon(tmp_path: Path) -> Antiphon:
         (["--lab", "--link-rate", "1gbit"], "not for a lab"),
     ],
 )
-def test_wrong_usage_of_tune(antiphon: Antiphon, args: list[object], said: str) -> None:
-    result = antiphon("tune", *args)
+def test_wrong_usage_of_tune(command: Command, args: list[object], said: str) -> None:
+    result = command("tune", *args)
     assert result.returncode == 2
     assert said in result.stderr
     assert "Traceback" not in result.stderr
@@ -61,22 +49,22 @@ def test_wrong_usage_of_tune(antiphon: Antiphon, args: list[object], said: str) 
         ('{"format": "antiphon-profile", "version": 1}', "machine"),
     ],
 )
-@pytest.mark.parametrize("command", [("tune",), ("export", "--to", "openmpi-rules")])
-def test_a_bad_profile(antiphon: Antiphon, tmp_path: Path, command: tuple[str, ...], text: str, said: str) -> None:
+@pytest.mark.parametrize("words", [("tune",), ("export", "--to", "openmpi-rules")])
+def test_a_bad_profile(command: Command, tmp_path: Path, words: tuple[str, ...], text: str, said: str) -> None:
     (tmp_path / "machine.json").write_text(text)
-    result = antiphon(*command)
+    result = command(*words)
     assert result.returncode == 2
     assert said in result.stderr
     assert result.stderr.count("error:") == 1
     assert (tmp_path / "machine.json").read_text() == text
 
 
-def test_a_hand_broken_profile(antiphon: Antiphon, tmp_path: Path) -> None:
+def test_a_hand_broken_profile(command: Command, tmp_path: Path) -> None:
     network = limits.Network.blocks(4, 1, 95.6e6)
     profile = document.first_guess("four", network.node_of_rank, network)
     profile["link_classes"][0]["latency_s"] = "fast"
     (tmp_path / "machine.json").write_text(json.dumps(profile))
-    result = antiphon("tune", "--lab")
+    result = command("tune", "--lab")
     assert result.returncode == 2
     assert "machine.json: link_classes[0].latency_s" in result.stderr
     assert result.stderr.count("\n") == 2
@@ -98,34 +86,34 @@ def test_a_hand_broken_profile(antiphon: Antiphon, tmp_path: Path) -> None:
         (["--to", "goal", "bcast", "--ranks", 4, "--bytes", 8, "-o", "no/such/folder"], "cannot write"),
     ],
 )
-def test_wrong_usage_of_export(antiphon: Antiphon, args: list[object], said: str) -> None:
-    result = antiphon("export", *args)
+def test_wrong_usage_of_export(command: Command, args: list[object], said: str) -> None:
+    result = command("export", *args)
     assert result.returncode == 2
     assert said in result.stderr
     assert "Traceback" not in result.stderr
 
 
-def test_a_profile_without_measurements(antiphon: Antiphon, tmp_path: Path) -> None:
+def test_a_profile_without_measurements(command: Command, tmp_path: Path) -> None:
     network = limits.Network.blocks(4, 1, 95.6e6)
     (tmp_path / "machine.json").write_text(json.dumps(document.first_guess("x", network.node_of_rank, network)))
-    result = antiphon("export", "--to", "mpich-json")
+    result = command("export", "--to", "mpich-json")
     assert result.returncode == 2
     assert "hint: `antiphon tune --for-export --mpi mpich" in result.stderr
 
 
-def test_formats_are_listed(antiphon: Antiphon) -> None:
-    listed = json.loads(antiphon("export", "--list", "--json").stdout)
+def test_formats_are_listed(command: Command) -> None:
+    listed = json.loads(command("export", "--list", "--json").stdout)
     assert {"goal", "mpich-json", "openmpi-json", "openmpi-rules", "ucc", "intel"} <= set(listed)
 
 
-def test_a_schedule_as_goal(antiphon: Antiphon, tmp_path: Path) -> None:
-    command = ("export", "--to", "goal", "alltoall", "--ranks", 4, "--bytes", "64k", "-o", "a.goal")
-    assert antiphon(*command).returncode == 0
+def test_a_schedule_as_goal(command: Command, tmp_path: Path) -> None:
+    words = ("export", "--to", "goal", "alltoall", "--ranks", 4, "--bytes", "64k", "-o", "a.goal")
+    assert command(*words).returncode == 0
     lines = (tmp_path / "a.goal").read_text().splitlines()
     assert lines[0] == "num_ranks 4"
     assert sum(line.startswith("rank ") for line in lines) == 4
-    again = antiphon(*command)
+    again = command(*words)
     assert again.returncode == 2
     assert "is there already" in again.stderr
-    data = json.loads(antiphon(*command[:-2], "--json").stdout)
+    data = json.loads(command(*command[:-2], "--json").stdout)
     assert data["text"].splitlines() == lines

@@ -117,6 +117,7 @@ def test_what_is_measured_or_learned_is_kept_for_the_same_nodes(hidden: Lab, run
     assert len(store.entries([hidden.store])) == 2
 
 
+@pytest.mark.parametrize("mpi", LIBRARIES[:1], ids=["one"], indirect=True)
 def test_a_store_that_is_broken_off_shared_or_not_writable_harms_no_run(hidden: Lab, run: Runs) -> None:
     off, _ = run(ANTIPHON_STORE="off")
     nowhere, said = run(ANTIPHON_STORE="/dev/null/store", ANTIPHON_VERBOSE="1")

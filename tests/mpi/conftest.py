@@ -61,13 +61,15 @@ MPIS = discover()
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """`mpi` is each library of this machine, `wheel` each one from PyPI, by each of its ABIs, `system` each other one.
-    `native` is for what no ABI can change: each library from PyPI once, by the ABI of its own.
+    `native` is for what no ABI can change: each library from PyPI once, by the ABI of its own. `foreign` is the rest.
     """
     wheels = [mpi for mpi in MPIS if is_from_wheel(mpi)]
+    native = [mpi for mpi in wheels if mpi.abi == mpi.family]
     choices = {
         "mpi": MPIS,
         "wheel": wheels,
-        "native": [mpi for mpi in wheels if mpi.abi == mpi.family],
+        "native": native,
+        "foreign": [mpi for mpi in MPIS if mpi not in native],
         "system": [mpi for mpi in MPIS if not is_from_wheel(mpi)],
     }
     for name, chosen in choices.items():
@@ -134,10 +136,10 @@ Run = Callable[..., Result]
 
 
 @pytest.fixture
-def run_ranks(tmp_path: Path) -> Run:
+def run_ranks(tmp_path: Path, one_core: list[str]) -> Run:
     """Starts a program on n ranks with the preload object or, with preload=False, without it.
 
-    Other objects can be preloaded before it and behind it.
+    Other objects can be preloaded before it and behind it. Only as many ranks as there are cores run in parallel.
     """
 
     def run(
@@ -160,12 +162,13 @@ def run_ranks(tmp_path: Path) -> Run:
             variables["LD_PRELOAD"] = ":".join(map(str, objects))
         if preload:
             variables.setdefault("ANTIPHON_SUMMARY", str(summary))
-        if mpi.family == "mpich" and n > len(os.sched_getaffinity(0)):
-            # Its waiting ranks otherwise keep the cores that the others need; Open MPI's give them away by themselves.
-            variables.setdefault("MPIR_CVAR_ENABLE_HEAVY_YIELD", "1")
+        if mpi.family == "openmpi":
+            # Tests run beside one another, but it takes cores for its own where there are no more ranks than cores.
+            variables.setdefault("OMPI_MCA_mpi_yield_when_idle", "1")
         command = launch.launch_command(mpi, n, [str(a) for a in argv], variables, oversubscribe=True, as_root=True)
+        where = one_core if n > len(os.sched_getaffinity(0)) else []
         # The launcher is asked to end, so that it ends the ranks.
-        command = ["timeout", "--kill-after=10", str(limit_s), *command]
+        command = ["timeout", "--kill-after=10", str(limit_s), *where, *command]
         done = subprocess.run(
             command, capture_output=True, text=True, errors="replace", env=env, cwd=tmp_path, check=False
         )

@@ -26,7 +26,7 @@ def rounds() -> list[list[core.Algorithm]]:
     return [[algorithm for algorithm in row if algorithm] for row in zip_longest(*columns)]
 
 
-@pytest.mark.parametrize("n", [1, 4, 5])
+@pytest.mark.parametrize("n", [1, 4])
 def test_normal_choice(wheel: Mpi, n: int, check: Check) -> None:
     """GIVEN the rules alone THEN all results are right."""
     check(wheel, n, "--quick", *COLLECTIVES, *AROUND)
@@ -37,16 +37,17 @@ def test_own_choice_everywhere(wheel: Mpi, n: int, check: Check) -> None:
     """GIVEN that Antiphon never stays out THEN all results are right, and it did handle what it can."""
     if wheel.abi == "mpiabi" and n == 5:
         pytest.skip("the same library as mpich")
-    result = check(wheel, n, *COLLECTIVES, *AROUND, ANTIPHON_FORCE="*:on")
+    # Every type, count and root is for five ranks: their halves are of three and two.
+    density = [] if n == 5 else ["--quick"]
+    result = check(wheel, n, *density, *COLLECTIVES, *AROUND, ANTIPHON_FORCE="*:on")
     if n > 1:
         for collective in ("bcast", "allreduce", "alltoall", "allgather", "barrier"):
             assert result.used(collective).keys() - {"library"}, collective
 
 
-@pytest.mark.parametrize("n", [2, 3])
-def test_system_libraries(system: Mpi, n: int, check: Check) -> None:
+def test_system_libraries(system: Mpi, check: Check) -> None:
     """GIVEN an MPI that the object was not compiled with THEN all results are right."""
-    check(system, n, "--quick", *COLLECTIVES, *AROUND, ANTIPHON_FORCE="*:on")
+    check(system, 3, "--quick", *COLLECTIVES, *AROUND, ANTIPHON_FORCE="*:on")
 
 
 @pytest.mark.parametrize("algorithms", rounds()[:2], ids=lambda row: f"{len(row)}-{row[0].name}")
@@ -56,6 +57,7 @@ def test_encoded_messages(native: Mpi, algorithms: list[core.Algorithm], check: 
     result = check(
         native,
         3,
+        "--quick",
         *(a.collective for a in rest),
         ANTIPHON_FORCE=";".join(f"{a.collective}:{a.name}:encode=1" for a in rest),
     )
@@ -64,10 +66,11 @@ def test_encoded_messages(native: Mpi, algorithms: list[core.Algorithm], check: 
             assert any("encode=1" in row["algorithm"] for row in result.calls(a.collective)), a.name
 
 
-@pytest.mark.parametrize("n", [3, 4])
 @pytest.mark.parametrize("algorithms", rounds(), ids=lambda row: f"{len(row)}-{row[0].name}")
-def test_each_algorithm(native: Mpi, n: int, algorithms: list[core.Algorithm], check: Check) -> None:
+def test_each_algorithm(native: Mpi, algorithms: list[core.Algorithm], check: Check) -> None:
     """GIVEN an algorithm forced for each collective THEN results are right, and it was used where it always can be."""
+    # Halves of the world have two ranks each, or three and two. All sizes are tests/unit_cpp/algorithms_test.cpp's.
+    n = 4 if native.family == "openmpi" else 5
     force = ";".join(f"{a.collective}:{a.name}" for a in algorithms)
     result = check(native, n, "--quick", *(a.collective for a in algorithms), ANTIPHON_FORCE=force)
     for a in algorithms:
@@ -103,13 +106,18 @@ def test_ranks_dealt_over_nodes(native: Mpi, check: Check, tmp_path: Path) -> No
     assert any(chosen.used(collective).keys() - {"library"} for collective in along)
 
 
-@pytest.mark.parametrize("n", [2, 5])
-def test_errors_keep_their_meaning(mpi: Mpi, n: int, check: Check) -> None:
+def test_errors_keep_their_meaning(mpi: Mpi, check: Check) -> None:
     """GIVEN wrong arguments THEN each call returns the library's error class."""
-    plain = check(mpi, n, "errors", preload=False).lines("error class")
+    plain = check(mpi, 2, "errors", preload=False).lines("error class")
     assert len(plain) > 20
-    assert check(mpi, n, "errors", ANTIPHON_FORCE="*:on").lines("error class") == plain
-    assert check(mpi, n, "errors").lines("error class") == plain
+    assert check(mpi, 2, "errors", ANTIPHON_FORCE="*:on").lines("error class") == plain
+    assert check(mpi, 2, "errors").lines("error class") == plain
+
+
+def test_cores_that_are_kept(native: Mpi, check: Check) -> None:
+    """GIVEN a library whose waiting ranks keep their cores THEN results are right: schedules then give them away."""
+    keeps = {"OMPI_MCA_mpi_yield_when_idle": "0"}
+    check(native, 2, "--quick", "bcast", "allreduce", "alltoallv", ANTIPHON_FORCE="*:on", **keeps)
 
 
 def test_threads(wheel: Mpi, check: Check) -> None:
@@ -118,9 +126,8 @@ def test_threads(wheel: Mpi, check: Check) -> None:
 
 
 def test_communicators_are_freed(wheel: Mpi, check: Check) -> None:
-    """GIVEN more communicators, one after the other, than MPICH can have at a time THEN none is missing, nor memory."""
-    number = 2600 if wheel.family == "mpich" else 400  # Open MPI has no limit, and takes long
-    check(wheel, 2, f"communicators={number}", ANTIPHON_FORCE="*:on")
+    """GIVEN more communicators, one after the other, than there can be at a time THEN none is missing, nor memory."""
+    check(wheel, 2, "occupy", "communicators=400", ANTIPHON_FORCE="*:on")
 
 
 def test_switched_off(wheel: Mpi, check: Check) -> None:
@@ -134,7 +141,8 @@ def test_compressed(wheel: Mpi, n: int, check: Check) -> None:
     """GIVEN compression forced THEN results are right, and collectives are encoded (but not types with gaps)."""
     if wheel.abi == "mpiabi" and n == 2:
         pytest.skip("the same library as mpich")
-    result = check(wheel, n, *COLLECTIVES, *AROUND, ANTIPHON_FORCE="*:on", ANTIPHON_COMPRESS="force")
+    density = [] if n == 2 else ["--quick"]
+    result = check(wheel, n, *density, *COLLECTIVES, *AROUND, ANTIPHON_FORCE="*:on", ANTIPHON_COMPRESS="force")
     for collective in ("bcast", "allreduce", "alltoall", "allgather"):
         assert any("encode=64" in row["algorithm"] for row in result.calls(collective)), collective
     coded = [row for row in result.summary["compression"] if row["class"] == "collectives"]

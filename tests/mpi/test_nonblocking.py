@@ -29,13 +29,8 @@ def has_hook(mpi: Mpi) -> bool:
     return mpi.abi == "openmpi" or (mpi.abi == "mpich" and not mpi.version.startswith("4.0"))
 
 
-@pytest.mark.parametrize("n", [1, 3, 4])
-def test_each_collective(mpi: Mpi, n: int, check: Check) -> None:
-    """GIVEN nonblocking calls that Antiphon never leaves out THEN all results are right, and schedules did them."""
-    if not has_hook(mpi) and mpi.abi == "mpich":
-        pytest.skip("MPICH 4.0's own nonblocking collectives fail, or hang in MPI_Finalize")
-    if mpi.abi == "mpiabi" and n != 3:
-        pytest.skip("the same library as mpich, without schedules")
+def check_each_collective(mpi: Mpi, n: int, check: Check) -> None:
+    """Checks that all results are right, and that schedules did the calls wherever the library calls back."""
     result = check(mpi, n, "--quick", *COLLECTIVES, *REST, nonblocking=True, ANTIPHON_FORCE="*:on")
     for collective in COLLECTIVES if n > 1 else []:
         used = result.used(f"i{collective}")
@@ -43,10 +38,23 @@ def test_each_collective(mpi: Mpi, n: int, check: Check) -> None:
         assert (used.keys() - {"library"} != set()) == has_hook(mpi), f"{collective}: {used}"
 
 
+@pytest.mark.parametrize("n", [1, 5])
+def test_each_collective(native: Mpi, n: int, check: Check) -> None:
+    """GIVEN nonblocking calls that Antiphon never leaves out THEN all results are right, and schedules did them."""
+    check_each_collective(native, n, check)
+
+
+def test_other_libraries(foreign: Mpi, check: Check) -> None:
+    """GIVEN another ABI, or a library that the object was not compiled with THEN the same holds."""
+    if not has_hook(foreign) and foreign.abi == "mpich":
+        pytest.skip("MPICH 4.0's own nonblocking collectives fail, or hang in MPI_Finalize")
+    check_each_collective(foreign, 2, check)
+
+
 def test_normal_choice(native: Mpi, check: Check) -> None:
     """GIVEN the rules alone, on two assumed nodes, THEN all results are right."""
-    nodes = {"ANTIPHON_NODES": "a,b,a,b", "ANTIPHON_LINK_BITS_PER_S": "100000000"}
-    check(native, 4, "--quick", *COLLECTIVES, *REST, nonblocking=True, **nodes)
+    nodes = {"ANTIPHON_NODES": "a,b,a", "ANTIPHON_LINK_BITS_PER_S": "100000000"}
+    check(native, 3, "--quick", *COLLECTIVES, nonblocking=True, **nodes)
 
 
 def test_encoded(native: Mpi, check: Check) -> None:
@@ -81,9 +89,8 @@ def test_threads(wheel: Mpi, check: Check) -> None:
 
 
 def test_communicators_are_freed(native: Mpi, check: Check) -> None:
-    """GIVEN more communicators than MPICH can have at a time THEN none is missing, nor memory."""
-    number = 2600 if native.family == "mpich" else 400
-    check(native, 2, f"communicators={number}", nonblocking=True, ANTIPHON_FORCE="*:on")
+    """GIVEN more communicators than there can be at a time THEN none is missing, nor memory."""
+    check(native, 2, "occupy", "communicators=400", nonblocking=True, ANTIPHON_FORCE="*:on")
 
 
 @pytest.mark.parametrize("mode", ["many", "threads", "cross", "lifetimes", "late"])

@@ -29,6 +29,8 @@ SOON_S = 10
 @pytest.mark.parametrize("n", [2, 5])
 def test_results_and_summary(wheel: Mpi, n: int, way: str, check: Check) -> None:
     """GIVEN each way THEN results are right, and the summary says what moved the bytes."""
+    if wheel.abi == "mpiabi" and n != 2:
+        pytest.skip("the same library as mpich")
     result = check(wheel, n, "--quick", *COLLECTIVES, ANTIPHON_FORCE="*:on", ANTIPHON_SHARED_MEMORY=way)
     within = result.summary["within_nodes"]
     assert (within["shared_messages"] > 0) == (way != "off"), within

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import graphlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,10 +12,18 @@ from pathlib import Path
 import antiphon
 
 ROOT = Path(antiphon.__file__).parent
-MODULES = {
-    ".".join(file.relative_to(ROOT.parent).with_suffix("").parts).removesuffix(".__init__"): ast.parse(file.read_text())
-    for file in sorted(ROOT.rglob("*.py"))
-}
+
+
+@functools.cache
+def modules() -> dict[str, ast.Module]:
+    """Returns the syntax of each module."""
+    return {
+        ".".join(file.relative_to(ROOT.parent).with_suffix("").parts).removesuffix(".__init__"): ast.parse(
+            file.read_text()
+        )
+        for file in sorted(ROOT.rglob("*.py"))
+    }
+
 
 #: Maps what a function or a block for type checkers may import to the reason why it is not at the top of the module.
 LATE = {
@@ -46,7 +55,7 @@ def imports(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module:
             names = [f"{node.module}.{alias.name}" for alias in node.names]
-            yield from (name if name in MODULES else node.module for name in names)
+            yield from (name if name in modules() else node.module for name in names)
         elif isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
 
@@ -58,14 +67,14 @@ def package_of(module: str) -> str:
 
 def test_packages_import_one_another_without_cycles() -> None:
     graph: dict[str, set[str]] = {}
-    for module, tree in MODULES.items():
-        used = {package_of(name) for name in imports(tree) if name in MODULES}
+    for module, tree in modules().items():
+        used = {package_of(name) for name in imports(tree) if name in modules()}
         graph.setdefault(package_of(module), set()).update(used - {package_of(module), "antiphon"})
     tuple(graphlib.TopologicalSorter(graph).static_order())  # This raises CycleError, which names the cycle.
 
 
 def test_modules_import_one_another_without_cycles() -> None:
-    graph = {module: {name for name in imports(tree) if name in MODULES} for module, tree in MODULES.items()}
+    graph = {module: {name for name in imports(tree) if name in modules()} for module, tree in modules().items()}
     tuple(graphlib.TopologicalSorter(graph).static_order())
 
 
@@ -79,7 +88,7 @@ def late_imports(tree: ast.Module) -> Iterator[str]:
 def test_late_imports_have_a_reason() -> None:
     unexplained = {
         f"{module} imports {name}"
-        for module, tree in MODULES.items()
+        for module, tree in modules().items()
         for name in late_imports(tree)
         if not any(name == late or name.startswith(f"{late}.") for late in LATE)
     }
@@ -87,6 +96,6 @@ def test_late_imports_have_a_reason() -> None:
 
 
 def test_every_reason_is_needed() -> None:
-    late = {name for tree in MODULES.values() for name in late_imports(tree)}
+    late = {name for tree in modules().values() for name in late_imports(tree)}
     needless = [known for known in LATE if not any(name == known or name.startswith(f"{known}.") for name in late)]
     assert needless == []

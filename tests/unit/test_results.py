@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import json
 import re
 from collections import Counter
@@ -35,6 +36,7 @@ def prose(page: Path) -> str:
     return re.sub(r"`[^`\n]*`", "", text)
 
 
+@functools.cache
 def targets(page: Path) -> list[tuple[Path, str]]:
     """Returns the files in the repository that a page links, each with the anchor."""
     found = []
@@ -45,6 +47,7 @@ def targets(page: Path) -> list[tuple[Path, str]]:
     return found
 
 
+@functools.cache
 def anchors(page: Path) -> set[str]:
     """Returns the anchors of a page's headings, as GitHub makes them."""
     text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import shutil
 import subprocess
 from pathlib import Path
@@ -13,7 +14,6 @@ from antiphon import cli, shells
 from antiphon.commands import completion
 from antiphon.shells import bash, fish, man, zsh
 
-COMMANDS = shells.commands(cli.parsers())
 BASH = """
 source {script}
 complete_line() {{
@@ -22,10 +22,16 @@ complete_line() {{
 """
 
 
+@functools.cache
+def commands() -> tuple[shells.Command, ...]:
+    """Returns all commands with their options."""
+    return shells.commands(cli.parsers())
+
+
 def completed(tmp_path: Path, *words: str) -> set[str]:
     """Returns what bash offers for the last of the words."""
     script = tmp_path / "antiphon.bash"
-    script.write_text(bash.text(COMMANDS))
+    script.write_text(bash.text(commands()))
     line = BASH.format(script=script) + "complete_line " + " ".join(f"'{word}'" for word in words)
     result = subprocess.run(["bash", "--norc", "-c", line], capture_output=True, text=True, cwd=tmp_path, timeout=30,
                             check=True)  # fmt: skip
@@ -57,7 +63,7 @@ def test_bash_completes(words: list[str], offered: set[str], tmp_path: Path) -> 
                                                ("antiphon run --compress o", "off")])  # fmt: skip
 def test_fish_completes(line: str, offered: str, tmp_path: Path) -> None:
     script = tmp_path / "antiphon.fish"
-    script.write_text(fish.text(COMMANDS))
+    script.write_text(fish.text(commands()))
     ask = f"source {script}; complete -C '{line}'"
     env = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
     result = subprocess.run(["fish", "--no-config", "-c", ask], capture_output=True, text=True, env=env, timeout=30)
@@ -68,7 +74,7 @@ def test_fish_completes(line: str, offered: str, tmp_path: Path) -> None:
 @pytest.mark.skipif(shutil.which("zsh") is None, reason="no zsh")
 def test_zsh_reads_it(tmp_path: Path) -> None:
     """GIVEN the function of zsh THEN it has no error, and compinit takes it for the command's."""
-    (tmp_path / "_antiphon").write_text(zsh.text(COMMANDS))
+    (tmp_path / "_antiphon").write_text(zsh.text(commands()))
     line = f"fpath=({tmp_path} $fpath); autoload -Uz compinit; compinit -D -u; autoload +X _antiphon; "
     line += "echo $_comps[antiphon]"
     result = subprocess.run(["zsh", "-f", "-c", line], capture_output=True, text=True, timeout=30, check=True)
@@ -78,25 +84,25 @@ def test_zsh_reads_it(tmp_path: Path) -> None:
 @pytest.mark.skipif(shutil.which("groff") is None, reason="no groff")
 def test_manual_pages_have_no_error() -> None:
     """GIVEN all pages THEN troff warns of nothing, and each has every option of its command."""
-    for name, page in man.pages(COMMANDS).items():
+    for name, page in man.pages(commands()).items():
         command = ["groff", "-man", "-ww", "-k", "-Tutf8", "-P-cbou", "-rLL=200n"]
         result = subprocess.run(command, input=page, capture_output=True, text=True, timeout=30, check=True)
         assert result.stderr == "", (name, result.stderr)
-        of_command = next((c for c in COMMANDS if name.endswith(f"/antiphon-{c.name}.1")), None)
+        of_command = next((c for c in commands() if name.endswith(f"/antiphon-{c.name}.1")), None)
         for option in of_command.options if of_command else ():
             assert option.names[-1] in result.stdout.replace("\u2212", "-"), (name, option.names)
 
 
 def test_every_command_is_described() -> None:
-    assert [command.name for command in COMMANDS] == cli.command_names()
-    run = next(command for command in COMMANDS if command.name == "run")
+    assert [command.name for command in commands()] == cli.command_names()
+    run = next(command for command in commands() if command.name == "run")
     assert run.has_program and any(option.names == ("-n", "-np", "--ranks") for option in run.options)
-    assert not any("--machine" in option.names for command in COMMANDS for option in command.options), "hidden"
+    assert not any("--machine" in option.names for command in commands() for option in command.options), "hidden"
 
 
 def test_the_command_writes_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["completion", "bash"]) == 0
-    assert capsys.readouterr().out == bash.text(COMMANDS)
+    assert capsys.readouterr().out == bash.text(commands())
     for form in (*completion.SHELLS, "man"):
         assert cli.main(["completion", form, "-o", str(tmp_path)]) == 0
     assert {path.name for path in tmp_path.rglob("*antiphon*") if path.is_file()} >= {

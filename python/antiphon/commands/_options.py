@@ -36,9 +36,11 @@ def number(text: str) -> float:
 
 def library(text: str) -> str:
     """Returns the name of a library whose collectives are assumed; one without a table is an error."""
+    if not text:  # argparse also asks about the default, and tables take longer to import than a run takes to start
+        return text
     from antiphon.traffic import libraries
 
-    if text and not libraries.is_known(text):
+    if not libraries.is_known(text):
         raise argparse.ArgumentTypeError(f"there is no table for {text!r}; there are {', '.join(libraries.keys())}")
     return text
 

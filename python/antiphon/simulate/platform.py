@@ -8,7 +8,6 @@ no single message exceeds, for a connection; and processor time for each message
 from __future__ import annotations
 
 from collections.abc import Iterator
-from xml.sax.saxutils import quoteattr
 
 from antiphon.cluster.profile import connection_bytes_per_s
 from antiphon.cluster.spec import ClusterSpec
@@ -25,8 +24,8 @@ def xml_of(spec: ClusterSpec, ranks_per_node: int) -> str:
         '<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">',
         '<platform version="4.1">',
         '  <zone id="cluster" routing="Dijkstra">',
-        *(f"    <host id={quoteattr(host_name(node))} speed={quoteattr(SPEED)}/>" for node in range(spec.nodes)),
-        *(f"    <router id={quoteattr(_switch(index))}/>" for index in range(len(spec.switches))),
+        *(f'    <host id="{host_name(node)}" speed="{SPEED}"/>' for node in range(spec.nodes)),
+        *(f'    <router id="{_switch(index)}"/>' for index in range(len(spec.switches))),
         *_links(spec, ranks_per_node),
         *_routes(spec),
         "  </zone>",

@@ -2,6 +2,7 @@
 // Every way to send and to receive, sizes around the threshold, several kinds of data and datatypes. Checks what
 // arrives, its status, and what must not change. Prints "N cases, M failed". Arguments: [random seed].
 #include <mpi.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,7 +131,7 @@ static void receive_directly(int how, Wanted w, MPI_Status* status) {
       return;
     case 2:
       MPI_Irecv(in, w.n, w.type, w.from, w.with, comm, &requests[0]);
-      while (!flag) MPI_Test(&requests[0], &flag, status);
+      for (; !flag; sched_yield()) MPI_Test(&requests[0], &flag, status);
       return;
     case 3:
       MPI_Irecv(in, w.n, w.type, w.from, w.with, comm, &requests[1]);
@@ -144,13 +145,13 @@ static void receive_directly(int how, Wanted w, MPI_Status* status) {
       return;
     case 5:
       MPI_Irecv(in, w.n, w.type, w.from, w.with, comm, &requests[0]);
-      while (done == 0) MPI_Testsome(3, requests, &done, indices, statuses);
+      for (; done == 0; sched_yield()) MPI_Testsome(3, requests, &done, indices, statuses);
       *status = statuses[0];
       return;
     case 6:
       MPI_Recv_init(in, w.n, w.type, w.from, w.with, comm, &requests[0]);
       MPI_Start(&requests[0]);
-      while (!flag) MPI_Testall(2, requests, &flag, statuses);
+      for (; !flag; sched_yield()) MPI_Testall(2, requests, &flag, statuses);
       *status = statuses[0];
       MPI_Request_free(&requests[0]);
       return;
@@ -169,7 +170,7 @@ static void receive_after_a_look(int how, Wanted w, MPI_Status* status) {
       if (memcmp(&other.MPI_SOURCE, &status->MPI_SOURCE, sizeof(int)) != 0) ++failed;
       return;
     case 8:
-      while (!flag) MPI_Iprobe(w.from, w.with, comm, &flag, status);
+      for (; !flag; sched_yield()) MPI_Iprobe(w.from, w.with, comm, &flag, status);
       MPI_Irecv(in, w.n, w.type, w.from, w.with, comm, &request);
       MPI_Wait(&request, status);
       return;
@@ -179,13 +180,13 @@ static void receive_after_a_look(int how, Wanted w, MPI_Status* status) {
       if (message != MPI_MESSAGE_NULL) ++failed;
       return;
     case 10:
-      while (!flag) MPI_Improbe(w.from, w.with, comm, &flag, &message, &other);
+      for (; !flag; sched_yield()) MPI_Improbe(w.from, w.with, comm, &flag, &message, &other);
       MPI_Imrecv(in, w.n, w.type, &message, &request);
       MPI_Wait(&request, status);
       return;
     case 11:
       MPI_Irecv(in, w.n, w.type, w.from, w.with, comm, &request);
-      while (!flag) MPI_Request_get_status(request, &flag, &other);
+      for (; !flag; sched_yield()) MPI_Request_get_status(request, &flag, &other);
       MPI_Waitall(1, &request, status);
       if (other.MPI_TAG != status->MPI_TAG) ++failed;
       return;
