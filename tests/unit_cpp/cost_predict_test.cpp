@@ -162,6 +162,21 @@ TEST_CASE("several ranks a node: extrapolated over nodes, and never less than a 
   }
 }
 
+TEST_CASE("extrapolated from parts of a tree: none is a single node, which has no switches") {
+  const Profile profile = tree_profile(64, 8, 32);
+  const Cluster cluster = Cluster::blocked(profile, 64 * 16, 16);
+  const auto at = [&](const char* name, std::int64_t bytes) {
+    const Choice choice = parse_choice(Collective::allgather, name);
+    const auto prediction = predict({Collective::allgather, bytes}, *choice.algorithm, choice.parameters, cluster);
+    REQUIRE(prediction);
+    return prediction->seconds;
+  };
+  // All that a node gets passes its port once in both.
+  const double ring_s = at("ring", 1 << 17);
+  CHECK(at("switch_rings", 1 << 17) > 0.3 * ring_s);
+  CHECK(at("switch_rings", 1 << 17) < 6 * ring_s);
+}
+
 TEST_CASE("many flows that hang together: given up, and extrapolated from what takes less") {
   const Profile profile = simple_profile(16, rate);
   const PredictedCall call{Collective::bcast, 1 << 20};
