@@ -60,7 +60,7 @@ class NetworkPorts {
   PortQueues queues_;
   std::vector<MessageId> message_of_flow_;
   double timeout_s_;
-  std::vector<ResourceId> out_, in_;   ///< by node
+  std::vector<ResourceId> out_, in_;  ///< by node
   /// By switch; by level of the tree where few ranks stand for all. Some never bind, and are left out.
   std::vector<ResourceId> up_, down_;
   bool by_level_ = false;

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 
-#include "antiphon/adapt.hpp"
 #include "antiphon/cost.hpp"
 #include "antiphon/error.hpp"
 #include "antiphon/index.hpp"
@@ -92,20 +91,7 @@ class Predictor {
       seconds[i] = smaller.predict(smaller.stand_along(cluster.resized(most >> (3 - i))), nullptr).seconds;
     seconds[3] = (largest ? *largest : smaller.predict(smaller.stand_along(cluster.resized(most)), nullptr)).seconds;
     pieces_ += smaller.pieces_;
-    const auto more = [&](std::size_t i) { return seconds[i + 1] - seconds[i]; };
-    // Growth with the ranks must show twice. Otherwise a single jump, taken for growth, would dominate the prediction
-    // at many times the ranks.
-    const double once = first < 2 ? more(2) - more(1) : more(2) / 2;
-    double slope = std::max(first == 0 ? std::min((more(1) - more(0)) * 2, once) : once, 0.0) / (most / 4);
-    double doubling = std::max(more(2) - slope * (most / 2), 0.0);
-    if (const Growth growth = smaller.growth(cluster); !growth.with_ranks) {
-      slope = 0;
-      // Trees of four children grow with every other doubling.
-      const double usual = first < 2 ? (more(1) + more(2)) / 2 : more(2);
-      doubling = std::min(std::max(usual, 0.0), growth.most_doubling * seconds[3]);
-    }
-    return seconds[3] + slope * (cluster.ranks() - most) +
-           doubling * log2_alike(static_cast<double>(cluster.ranks()) / most);
+    return beyond({seconds, first, most}, cluster.ranks(), smaller.growth(cluster));
   }
 
  private:
