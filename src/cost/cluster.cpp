@@ -33,7 +33,7 @@ std::vector<TreeLevel> regular_tree(const Topology& topology, int nodes) {
 }
 
 /// Returns the topology with `count` of its first `nodes` nodes, at even distances, and as much of the links as is
-/// theirs.
+/// theirs, but no less than a port's rate: a link that many nodes share never slows a single message.
 Topology thinned(const Topology& topology, int nodes, int count) {
   Topology thin = topology;
   thin.nodes.clear();
@@ -50,7 +50,9 @@ Topology thinned(const Topology& topology, int nodes, int count) {
     add(after, topology.nodes[n].switch_index);
   }
   for (std::size_t s = 0; s < before.size(); ++s) {
-    if (before[s] > 0 && after[s] > 0) thin.switches[s].uplink_bytes_per_s *= after[s] / before[s];
+    double& rate = thin.switches[s].uplink_bytes_per_s;
+    if (before[s] > 0 && after[s] > 0)
+      rate = std::max(rate * after[s] / before[s], std::min(rate, topology.nodes[0].port_bytes_per_s));
   }
   return thin;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "antiphon/adapt.hpp"
 #include "antiphon/replay.hpp"
 
 namespace antiphon {
@@ -33,6 +34,23 @@ Growth growth_of(const std::function<std::vector<Schedule>(int ranks)>& schedule
     if (end[2] > 0) growth.most_doubling = std::max(growth.most_doubling, more_than_counts * after / 2 / end[2]);
   }
   return growth;
+}
+
+double beyond(const Parts& parts, int ranks, const Growth& growth) {
+  const auto& [seconds, first, most] = parts;
+  const auto more = [&](std::size_t i) { return parts.seconds[i + 1] - parts.seconds[i]; };
+  // Growth with the ranks must show twice. Otherwise a single jump, taken for growth, would dominate the prediction
+  // at many times the ranks.
+  const double last = first < 2 ? more(2) - more(1) : more(2) / 2;
+  double slope = std::max(first == 0 ? std::min((more(1) - more(0)) * 2, last) : last, 0.0) / (most / 4);
+  double doubling = std::max(more(2) - slope * (most / 2), 0.0);
+  if (!growth.with_ranks) {
+    slope = 0;
+    // Trees of four children grow with every other doubling.
+    const double usual = first < 2 ? (more(1) + more(2)) / 2 : more(2);
+    doubling = std::min(std::max(usual, 0.0), growth.most_doubling * seconds[3]);
+  }
+  return seconds[3] + slope * (ranks - most) + doubling * log2_alike(static_cast<double>(ranks) / most);
 }
 
 }  // namespace antiphon

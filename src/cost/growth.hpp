@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <functional>
 #include <limits>
 #include <vector>
@@ -18,5 +19,16 @@ struct Growth {
 
 /// Takes the schedules of `ranks`, 4 `ranks` and 16 `ranks`.
 Growth growth_of(const std::function<std::vector<Schedule>(int ranks)>& schedules, int ranks, int ranks_per_node);
+
+/// The times of a collective on an eighth, a quarter, half and all of `most` ranks; those before the `first` say
+/// nothing.
+struct Parts {
+  std::array<double, 4> seconds{};
+  std::size_t first = 0;
+  int most = 0;
+};
+
+/// Returns the time on more ranks: one part grows with each rank, another with each doubling.
+double beyond(const Parts& parts, int ranks, const Growth& growth);
 
 }  // namespace antiphon

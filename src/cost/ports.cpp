@@ -19,6 +19,14 @@ double incast_ratio(const void* context, int senders, double bytes) {
   return ratio;
 }
 
+/// A link that carries all that the ports below it do never binds. To leave it out keeps apart what else would be
+/// computed together.
+constexpr ResourceId no_link = UINT32_MAX;
+bool never_binds(double link_bytes_per_s, double ports_bytes_per_s) {
+  constexpr double rounding = 1e-6;
+  return link_bytes_per_s >= ports_bytes_per_s * (1 - rounding);
+}
+
 /// TCP's shortest timeout, for profiles where the probe saw none.
 constexpr double usual_timeout_s = 0.2;
 
@@ -51,26 +59,43 @@ NetworkPorts::NetworkPorts(const Cluster& cluster, int period)
 
 /// A node has its share of its switches' links, which the nodes that it stands for use as it does.
 void NetworkPorts::add_levels(double share) {
+  const double port_bytes_per_s = cluster_.entry(0).port_bytes_per_s;
   for (const TreeLevel& level : cluster_.tree()) {
+    const bool never = never_binds(level.uplink_bytes_per_s, port_bytes_per_s * level.nodes);
     for (auto* links : {&up_, &down_})
-      links->push_back(network_.add_resource(level.uplink_bytes_per_s / level.nodes * share));
+      links->push_back(never ? no_link : network_.add_resource(level.uplink_bytes_per_s / level.nodes * share));
   }
 }
 
 void NetworkPorts::add_switches() {
   const Cluster& cluster = cluster_;
   const NodeEntry& port = cluster.entry(0);
-  for (const SwitchEntry& entry : cluster.profile().topology.switches) {
+  const auto& switches = cluster.profile().topology.switches;
+  const std::vector<double> below = ports_below();
+  for (std::size_t s = 0; s < switches.size(); ++s) {
+    const SwitchEntry& entry = switches[s];
     const std::int64_t buffer =
         entry.uplink_buffer_bytes > 0 ? entry.uplink_buffer_bytes : cluster.profile().contention.port_buffer_bytes;
+    const bool never = entry.parent < 0 || never_binds(entry.uplink_bytes_per_s, below[s]);
     for (auto* links : {&up_, &down_}) {
       // Links are shaped alike: an uplink's bucket holds as many seconds at its rate as a node's bucket does.
       const double burst = port.burst_bytes * entry.uplink_bytes_per_s / port.port_bytes_per_s;
-      links->push_back(entry.parent < 0 ? 0 : network_.add_resource(entry.uplink_bytes_per_s, burst));
-      if (entry.parent >= 0 && buffer > 0)
-        queues_.add(links->back(), entry.uplink_bytes_per_s, static_cast<double>(buffer));
+      links->push_back(never ? no_link : network_.add_resource(entry.uplink_bytes_per_s, burst));
+      if (!never && buffer > 0) queues_.add(links->back(), entry.uplink_bytes_per_s, static_cast<double>(buffer));
     }
   }
+}
+
+/// Returns what the ports of the nodes below each switch carry together.
+std::vector<double> NetworkPorts::ports_below() const {
+  const auto& switches = cluster_.profile().topology.switches;
+  std::vector<double> below(switches.size(), 0.0);
+  for (int n = 0; n < cluster_.nodes(); ++n) {
+    const NodeEntry& entry = cluster_.entry(n);
+    for (int s = entry.switch_index; s >= 0; s = switches[static_cast<std::size_t>(s)].parent)
+      below[static_cast<std::size_t>(s)] += entry.port_bytes_per_s;
+  }
+  return below;
 }
 
 void NetworkPorts::start(MessageId message, double volume, const Route& route, double now) {
@@ -104,6 +129,7 @@ void NetworkPorts::add_tree(Route& route, int from_node, int to_node, bool excha
   for (std::size_t i = 0; i < cluster_.tree().size(); ++i) {
     const double share = cluster_.crossing(cluster_.tree()[i], from_node, to_node, exchange);
     if (share <= 0) continue;
+    if (up_[i] == no_link) continue;
     route.add_before_last(up_[i], share);
     route.add_before_last(down_[i], share);
   }
@@ -120,7 +146,8 @@ Route NetworkPorts::multicast_route(int from_node, int to_node, bool out, bool b
   // A parent comes before its children, so the later of two switches is never above the other.
   while (between && a != b) {
     int& lower = a > b ? a : b;
-    route.add((a > b ? up_ : down_)[static_cast<std::size_t>(lower)]);
+    const ResourceId link = (a > b ? up_ : down_)[static_cast<std::size_t>(lower)];
+    if (link != no_link) route.add(link);
     lower = switches[static_cast<std::size_t>(lower)].parent;
     if (lower < 0) break;
   }

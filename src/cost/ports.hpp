@@ -53,14 +53,16 @@ class NetworkPorts {
  private:
   void add_levels(double share);
   void add_switches();
+  [[nodiscard]] std::vector<double> ports_below() const;
 
   const Cluster& cluster_;
   FlowNetwork network_;
   PortQueues queues_;
   std::vector<MessageId> message_of_flow_;
   double timeout_s_;
-  std::vector<ResourceId> out_, in_;   ///< by node
-  std::vector<ResourceId> up_, down_;  ///< by switch; by level of the tree where few ranks stand for all
+  std::vector<ResourceId> out_, in_;  ///< by node
+  /// By switch; by level of the tree where few ranks stand for all. Some never bind, and are left out.
+  std::vector<ResourceId> up_, down_;
   bool by_level_ = false;
 };
 

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 
-#include "antiphon/adapt.hpp"
 #include "antiphon/cost.hpp"
 #include "antiphon/error.hpp"
 #include "antiphon/index.hpp"
@@ -39,6 +38,8 @@ constexpr double long_rounds = 100;
 constexpr int least_ranks = 8;
 constexpr int least_nodes = 16;
 constexpr int most_nodes = 64;
+constexpr int few_nodes = 8;
+constexpr int fewest_nodes = 4;
 /// What grows with the nodes is looked at with so many switches, if there are several.
 constexpr int few_switches = 4;
 
@@ -75,28 +76,22 @@ class Predictor {
     Predictor smaller(call, algorithm_, parameters_, limits);
     if (cluster.ranks() > very_many_ranks) smaller.rate_updates_ = most_rate_updates / 4;
     int most = smaller.most_ranks_before(cluster, limits_);
-    auto largest = smaller.evaluate_what_can_be(smaller.stand_along(cluster.resized(most)), nullptr);
     const int fewer = std::max(many_ranks / 2, least_nodes * whole_nodes(cluster, limits_));
-    if (!largest && most > fewer) {
-      most = fewer;
+    auto largest = smaller.evaluate_what_can_be(smaller.stand_along(cluster.resized(most)), nullptr);
+    while (!largest && most / 2 >= std::max(4 * least_ranks, fewest_nodes * whole_nodes(cluster, limits_))) {
+      most = most > fewer ? fewer : most / 2;
       largest = smaller.evaluate_what_can_be(smaller.stand_along(cluster.resized(most)), nullptr);
     }
     std::array<double, 4> seconds{};
-    for (std::size_t i = 0; i < 3; ++i)
+    // A single node says nothing of the network, and has no switches.
+    std::size_t first = 0;
+    while (first < 2 && whole_nodes(cluster, limits_) > 1 && most >> (3 - first) <= whole_nodes(cluster, limits_))
+      ++first;
+    for (std::size_t i = first; i < 3; ++i)
       seconds[i] = smaller.predict(smaller.stand_along(cluster.resized(most >> (3 - i))), nullptr).seconds;
     seconds[3] = (largest ? *largest : smaller.predict(smaller.stand_along(cluster.resized(most)), nullptr)).seconds;
     pieces_ += smaller.pieces_;
-    const auto more = [&](std::size_t i) { return seconds[i + 1] - seconds[i]; };
-    // Growth with the ranks must show twice. Otherwise a single jump, taken for growth, would dominate the prediction
-    // at many times the ranks.
-    double slope = std::max(std::min((more(1) - more(0)) * 2, more(2) - more(1)) / (most / 4), 0.0);
-    double doubling = std::max(more(2) - slope * (most / 2), 0.0);
-    if (const Growth growth = smaller.growth(cluster); !growth.with_ranks) {
-      slope = 0;
-      doubling = std::min(std::max(more(2), 0.0), growth.most_doubling * seconds[3]);
-    }
-    return seconds[3] + slope * (cluster.ranks() - most) +
-           doubling * log2_alike(static_cast<double>(cluster.ranks()) / most);
+    return beyond({seconds, first, most}, cluster.ranks(), smaller.growth(cluster));
   }
 
  private:
@@ -116,8 +111,13 @@ class Predictor {
     int most = std::min(static_cast<int>(std::bit_floor(static_cast<unsigned>(cluster.ranks() - 1))),
                         std::max(limits.max_ranks, 4 * least_ranks));
     if (unit > 1) most = std::min(most, most_nodes * unit);
-    while (most > least && total_pieces(most) > (unit > 1 ? most_pieces / 4 : most_pieces)) most /= 2;
-    return most;
+    const std::int64_t pieces = unit > 1 ? most_pieces / 4 : most_pieces;
+    // From few ranks up, because schedules of many take long to build.
+    int found = std::min(most, least);
+    const bool too_many = cluster.ranks() > very_many_ranks && unit > 1 && total_pieces(found) > pieces;
+    if (too_many) return std::min(found, few_nodes * unit);
+    while (found * 2 <= most && total_pieces(found * 2) <= pieces) found *= 2;
+    return found;
   }
 
   /// Tells how the call grows with the number of nodes, of which two ranks each tell as much as many; nothing is known
@@ -125,13 +125,14 @@ class Predictor {
   [[nodiscard]] Growth growth(const Cluster& cluster) const {
     if (limits_.max_ranks < std::numeric_limits<int>::max()) return {};
     const int per_node = cluster.ranks() > cluster.nodes() ? 2 : 1;
-    const int ranks = 2 * least_ranks;
     const auto on_few_switches = [&](int count) {
       PredictedCall call = call_;
       call.node_sizes.assign(at(count / per_node), per_node);
       call.switch_sizes.assign(call_.switch_sizes.empty() ? 0 : few_switches, count / few_switches);
       return Predictor(call, algorithm_, parameters_);
     };
+    int ranks = 2 * least_ranks;
+    if (on_few_switches(16 * ranks).total_pieces(16 * ranks) > most_pieces / 8) ranks /= 2;
     if (on_few_switches(16 * ranks).total_pieces(16 * ranks) > most_pieces) return {};
     return growth_of([&](int count) { return on_few_switches(count).all_schedules(count); }, ranks, per_node);
   }
@@ -139,21 +140,28 @@ class Predictor {
   [[nodiscard]] Prediction predicted(const Cluster& cluster, const Barrier* barrier) const {
     if (cluster.ranks() > limits_.max_ranks) return {over_ranks(cluster), Method::extrapolated};
     // To build schedules of very many messages takes longer than to extrapolate from fewer ranks.
-    if (cluster.ranks() > very_many_ranks &&
-        pieces_of(schedule(0, many_messages_ranks)) * cluster.period() > most_pieces / 4)
-      return {over_ranks(cluster), Method::extrapolated};
-    if (const auto evaluated = evaluate_what_can_be(cluster, barrier)) return *evaluated;
+    const bool very_many = cluster.ranks() > very_many_ranks;
+    if (very_many && pieces_of(schedule(0, many_messages_ranks)) * cluster.period() > most_pieces / 4)
+      return {over_ranks_of_any_length(cluster), Method::extrapolated};
+    // The schedules of very many ranks take long to build, too, where no few of them stand for all.
+    if (const auto evaluated = very_many ? evaluate_symmetric(cluster) : evaluate_what_can_be(cluster, barrier))
+      return *evaluated;
     return {std::max(extrapolated(cluster, barrier), least_s(cluster)), Method::extrapolated};
   }
 
   [[nodiscard]] double extrapolated(const Cluster& cluster, const Barrier* barrier) const {
-    const bool few_nodes = whole_nodes(cluster, limits_) > 1 && cluster.nodes() <= least_nodes;
+    const bool on_few_nodes = whole_nodes(cluster, limits_) > 1 && cluster.nodes() <= least_nodes;
     if (cluster.ranks() <= 4 * least_ranks) return over_bytes(cluster, barrier);
     if (const auto seconds = over_bytes_of_few(cluster)) return *seconds;
-    if (few_nodes && shrinks(cluster.ranks())) return over_bytes(cluster, barrier);
+    if (on_few_nodes && (cluster.nodes() <= fewest_nodes || shrinks(cluster.ranks())))
+      return over_bytes(cluster, barrier);
+    return over_ranks_of_any_length(cluster);
+  }
+
+  /// Where blocks become shorter with more ranks, their bytes hide at first how their number grows.
+  [[nodiscard]] double over_ranks_of_any_length(const Cluster& cluster) const {
     const Predictor least(shortest(cluster.ranks()), algorithm_, parameters_, limits_);
     const bool quick = limits_.max_ranks < std::numeric_limits<int>::max() || least.call_.bytes == call_.bytes;
-    // Where blocks become shorter with more ranks, their bytes hide at first how their number grows.
     return quick ? over_ranks(cluster) : std::max(over_ranks(cluster), least.over_ranks(cluster));
   }
 
@@ -199,15 +207,20 @@ class Predictor {
       schedules = all_schedules(cluster.ranks());
       if (pieces_of(schedules) <= few_pieces) return evaluated(schedules);
     }
-    const auto build = [&](int rank) { return schedule(rank, cluster.ranks()); };
-    // Very many ranks' schedules take long to compare, so what would be too many pieces comes first.
-    if (cluster.period() < cluster.ranks() && pieces_of_few(cluster) <= most_pieces) {
-      const Symmetry symmetry = find_symmetry(build, cluster.ranks(), cluster.period(), call_.root);
-      if (!symmetry.whole()) return Prediction{evaluate_period(cluster, symmetry), Method::symmetric};
-    }
+    if (const auto symmetric = evaluate_symmetric(cluster)) return symmetric;
     const std::int64_t all = schedules.empty() ? total_pieces(cluster.ranks()) : pieces_of(schedules);
     if (all > most_pieces) return std::nullopt;
     return evaluated(schedules.empty() ? all_schedules(cluster.ranks()) : schedules);
+  }
+
+  /// Returns nothing if no few ranks stand for all, or if these would take long.
+  [[nodiscard]] std::optional<Prediction> evaluate_symmetric(const Cluster& cluster) const {
+    // Very many ranks' schedules take long to compare, so what would be too many pieces comes first.
+    if (cluster.period() >= cluster.ranks() || pieces_of_few(cluster) > most_pieces) return std::nullopt;
+    const auto build = [&](int rank) { return schedule(rank, cluster.ranks()); };
+    const Symmetry symmetry = find_symmetry(build, cluster.ranks(), cluster.period(), call_.root);
+    if (symmetry.whole()) return std::nullopt;
+    return Prediction{evaluate_period(cluster, symmetry), Method::symmetric};
   }
 
   [[nodiscard]] Schedule schedule(int rank, int ranks) const {

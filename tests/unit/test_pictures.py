@@ -16,14 +16,20 @@ ROOT = Path(__file__).resolve().parents[2]
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-@pytest.fixture(scope="module")
-def gains() -> ModuleType:
-    """Provides the script, which imports matplotlib."""
+def load(name: str, patch: pytest.MonkeyPatch) -> ModuleType:
+    """Returns a script as a module; it imports matplotlib."""
     pytest.importorskip("matplotlib")
-    spec = importlib.util.spec_from_file_location("draw_gains", ROOT / "scripts" / "draw_gains.py")
+    patch.syspath_prepend(str(ROOT / "scripts"))
+    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture
+def gains(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """Provides the script that draws README's picture."""
+    return load("draw_gains", monkeypatch)
 
 
 def parts(svg: str) -> tuple[dict[str, tuple[list[float], str]], list[str]]:
@@ -31,7 +37,7 @@ def parts(svg: str) -> tuple[dict[str, tuple[list[float], str]], list[str]]:
     root = ElementTree.fromstring(svg)
     bars = {}
     for group in root.iter(f"{SVG}g"):
-        if re.fullmatch(r".* (library|antiphon)", group.get("id", "")):
+        if re.fullmatch(r".* (library|antiphon|flat|nested)", group.get("id", "")):
             path = next(group.iter(f"{SVG}path"))
             bars[group.get("id")] = ([float(n) for n in re.findall(r"-?[\d.]+", path.get("d"))], path.get("style"))
     return bars, [text.text for text in root.iter(f"{SVG}text")]
@@ -66,3 +72,19 @@ def test_bars_are_as_long_as_their_times(gains: ModuleType) -> None:
                 expected = unit * row["median_s"] / row["limit_s"]
                 assert length(f"{title} {collective} {contender}") == pytest.approx(expected, abs=0.1)
     assert "1.0×" in texts, "where nothing is gained, the picture says so"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_clusters_picture_is_what_the_script_draws(
+    gains: ModuleType, scheme: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """GIVEN the predictions THEN the picture has a bar for each time that is known, and is drawn from them."""
+    clusters = load("draw_clusters", monkeypatch)
+    kept, kept_texts = parts((gains.PICTURES / f"clusters-{scheme}.svg").read_text(encoding="utf-8"))
+    drawn, texts = parts(clusters.draw(scheme))
+    assert texts == kept_texts
+    rows = [row for cluster in clusters.PANELS.values() for row in clusters.read(cluster).values()]
+    assert len(drawn) == len(kept) == sum(bool(row[f"{kind}_s"]) for row in rows for kind in clusters.KINDS)
+    for name, (outline, style) in drawn.items():
+        assert outline == pytest.approx(kept[name][0], abs=0.2), name
+        assert style == kept[name][1], name

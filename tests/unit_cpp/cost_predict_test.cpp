@@ -30,15 +30,15 @@ TEST_CASE("one rank stands for all where everything repeats: the same time as al
 namespace {
 
 /// Makes a tree: `leaf` nodes on each switch, `pod` nodes below each switch of the second level, and uplinks that carry
-/// half of what their nodes could send.
-Profile tree_profile(int nodes, int leaf, int pod) {
+/// half of what their nodes could send, or so much less.
+Profile tree_profile(int nodes, int leaf, int pod, int less = 2) {
   Profile profile = simple_profile(nodes, rate);
   profile.link_classes.push_back(profile.link_classes[0]);
   profile.link_classes.back().scope = Scope::uplink;
   profile.link_classes.back().latency_s = 80e-6;
-  for (int p = 0; p < nodes / pod; ++p) profile.topology.switches.push_back({"p", 0, rate * pod / 2});
+  for (int p = 0; p < nodes / pod; ++p) profile.topology.switches.push_back({"p", 0, rate * pod / less});
   for (int l = 0; l < nodes / leaf; ++l)
-    profile.topology.switches.push_back({"l", 1 + l * leaf / pod, rate * leaf / 2});
+    profile.topology.switches.push_back({"l", 1 + l * leaf / pod, rate * leaf / less});
   for (int n = 0; n < nodes; ++n)
     profile.topology.nodes[static_cast<std::size_t>(n)].switch_index = 1 + nodes / pod + n / leaf;
   return profile;
@@ -131,6 +131,21 @@ TEST_CASE("extrapolated from fewer ranks: as evaluated, within a few per cent") 
   }
 }
 
+TEST_CASE("parts of a tree of narrow links: its links do not slow the few messages of a broadcast") {
+  const Cluster cluster = Cluster::blocked(tree_profile(256, 8, 64, 4), 1024, 4);
+  for (const char* name : {"binomial", "knomial"}) {
+    CAPTURE(name);
+    const Choice choice = parse_choice(Collective::bcast, name);
+    const PredictedCall call{Collective::bcast, 65536};
+    const double extrapolated = predict_from_fewer_ranks(call, *choice.algorithm, choice.parameters, cluster);
+    std::vector<Schedule> schedules;
+    for (int r = 0; r < cluster.ranks(); ++r)
+      schedules.push_back(
+          choice.algorithm->build(problem_of(call, r, cluster.ranks(), *choice.algorithm, choice.parameters)));
+    CHECK(extrapolated / seconds(schedules, cluster) == doctest::Approx(1).epsilon(0.05));
+  }
+}
+
 TEST_CASE("what grows with each doubling of the ranks only is not taken for what grows with each rank") {
   const Profile profile = simple_profile(16, rate);
   const auto at = [&](const char* name, int ranks) {
@@ -160,6 +175,20 @@ TEST_CASE("several ranks a node: extrapolated over nodes, and never less than a 
     CHECK(prediction->seconds > blocks * (1 << 20) / rate);
     CHECK(prediction->seconds < 4 * blocks * (1 << 20) / rate);
   }
+}
+
+TEST_CASE("extrapolated from parts of a tree: none is a single node, which has no switches") {
+  const Cluster cluster = Cluster::blocked(tree_profile(32, 4, 16), 32 * 16, 16);
+  const auto at = [&](const char* name) {
+    const Choice choice = parse_choice(Collective::allgather, name);
+    const auto prediction = predict({Collective::allgather, 1 << 17}, *choice.algorithm, choice.parameters, cluster);
+    REQUIRE(prediction);
+    return prediction->seconds;
+  };
+  // All that a node gets passes its port once in both.
+  const double ratio = at("switch_rings") / at("ring");
+  CHECK(ratio > 0.3);
+  CHECK(ratio < 6);
 }
 
 TEST_CASE("many flows that hang together: given up, and extrapolated from what takes less") {

@@ -111,13 +111,15 @@ class Estimator:
     def machine(self, variant: str = "typical") -> model.ModelledMachine:
         return self._machines[variant]
 
-    def estimate(self, collective: str, size: int) -> Estimate:
-        """Predicts the library's own way, and the best of Antiphon's with usual parameters if it is faster."""
+    def estimate(self, collective: str, size: int, ranking: Sequence[model.Prediction] | None = None) -> Estimate:
+        """Predicts the library's own way, and the best of Antiphon's if it is faster: with usual parameters, or of a
+        ranking that was made with typical hosts.
+        """
         own = [model.predict_library(collective, [size], self._machines[v], self.library)[size] for v in VARIANTS]
         seconds = [one.seconds for one in own if one.seconds is not None]
         library = self._bounded(collective, size, seconds) if len(seconds) == len(VARIANTS) else None
         at_once = self.at_once(collective, size)
-        ways = self.ways(collective, size, at_once)
+        ways = self.ways(collective, size, at_once, ranking)
         best = min(ways, key=_seconds_of, default=None)
         choice = best.choice if best and not (library and library.typical_s <= best.seconds) else "library"
         antiphon = library if choice == "library" else self._predicted(collective, size, choice)
@@ -137,10 +139,12 @@ class Estimator:
             ),
         )
 
-    def ways(self, collective: str, size: int, at_once: str) -> list[Way]:
+    def ways(
+        self, collective: str, size: int, at_once: str, ranking: Sequence[model.Prediction] | None = None
+    ) -> list[Way]:
         """Returns all of Antiphon's algorithms with usual parameters, and what a run uses without tuning."""
         machine = self.machine()
-        found = list(model.predict(collective, [size], machine, search=False).sizes[size])
+        found = list(ranking or model.predict(collective, [size], machine, search=False).sizes[size])
         if at_once != "library":
             found += model.predict(collective, [size], machine, choices=[at_once]).sizes[size]
         bound = bounds.bound_of(collective, size, self.spec, self.ranks)

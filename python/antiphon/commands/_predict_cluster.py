@@ -32,9 +32,9 @@ def machine(args: argparse.Namespace) -> model.ModelledMachine:
     return _estimator(args, spec).machine()
 
 
-def estimate(args: argparse.Namespace, size: int) -> Estimate:
-    """Returns the estimate of one collective."""
-    return _estimator(args, _spec(args)).estimate(args.collective, size)
+def estimate(args: argparse.Namespace, size: int, ranking: Sequence[model.Prediction]) -> Estimate:
+    """Returns the estimate of one collective, of which the model has ranked the algorithms."""
+    return _estimator(args, _spec(args)).estimate(args.collective, size, ranking)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
     if args.svg:
         curves.svg(_chart(args, sweep or one), args.svg)
     forms = model.closed_forms(args.collective, [size], machine)
-    estimate = _predict_cluster.estimate(args, size) if args.cluster else None
+    estimate = _predict_cluster.estimate(args, size, one.sizes[size]) if args.cluster else None
     if args.json:
         more: dict[str, Any] = {"estimate": estimate.to_json()} if estimate else {}
         bound = _bound(args, machine, size)

@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the model expects on clusters of 1,024 nodes: the library, Antiphon flat and nested, and SMPI on small parts.
+
+    bench/simulators/curves.py compute -o curves.jsonl
+    bench/simulators/curves.py simulate -o curves.jsonl
+    bench/simulators/curves.py table curves.jsonl
+
+`compute` predicts each collective and size on each cluster; `simulate` lets SimGrid's SMPI replay the best schedules on
+parts of 8 and 16 nodes under the same switches, beside the model's time of the same part. Both write a line for each
+cell, and leave alone what the file has already. `table` shows gains.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import itertools
+import json
+import shutil
+import statistics
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from antiphon import core, model, packed
+from antiphon.cluster import bounds, profile
+from antiphon.cluster import files as clusters
+from antiphon.cluster.spec import ClusterSpec
+from antiphon.errors import AntiphonError
+from antiphon.output.tables import bytes_text
+from antiphon.simulate import smpi
+
+LIBRARY = "openmpi-5.0"
+CLUSTERS = tuple(
+    f"{rate}gbe-1024x32-{levels}{over}to1" for rate in (25, 100) for levels in ("", "3levels-") for over in (1, 2, 4)
+)
+#: The size is that of a block where each rank has one for each other; then the longest would not fit into memory.
+OF_MESSAGE = ("bcast", "reduce", "allreduce")
+OF_BLOCK = ("alltoall", "allgather", "reduce_scatter_block", "scatter", "gather")
+SIZES = (65536, 1024, 1 << 20)
+LONGEST_BLOCK = 65536
+#: Parts of a cluster that SMPI replays in seconds.
+PARTS = ((8, 2), (16, 2))
+SIMULATED = ("bcast", "reduce", "allreduce", "allgather", "alltoall")
+SIMULATED_CLUSTERS = tuple(name for name in CLUSTERS if name.endswith("2to1"))
+TIMEOUT_S = 60.0
+
+Row = dict[str, Any]
+Cell = tuple[str, str, int, int, int]
+
+
+def cells() -> Iterator[Cell]:
+    """Yields cluster, collective, bytes, nodes and ranks a node; clusters take turns."""
+    for size in SIZES:
+        for name in (*OF_MESSAGE, *(OF_BLOCK if size <= LONGEST_BLOCK else ())):
+            for cluster in CLUSTERS:
+                yield cluster, name, size, 1024, 32
+
+
+def parts() -> Iterator[Cell]:
+    for (nodes, per_node), name, cluster in itertools.product(PARTS, SIMULATED, SIMULATED_CLUSTERS):
+        yield cluster, name, 65536, nodes, per_node
+
+
+def spec_of(cell: Cell) -> ClusterSpec:
+    cluster, _, _, nodes, per_node = cell
+    spec = clusters.load(cluster).with_ranks(None, per_node)
+    return spec if nodes == spec.nodes else spec.thinned(nodes)
+
+
+def choices_of(collective: str) -> list[str]:
+    """Returns all algorithms with usual parameters, and nested ones with each way among nodes."""
+    found = []
+    for algorithm in core.algorithms(collective):
+        outer = next((p for p in algorithm.parameters if algorithm.name == "nested" and p.name == "outer"), None)
+        found += [f"nested:outer={value}" for value in range(outer.min, outer.max + 1)] if outer else [algorithm.name]
+    return found
+
+
+def predicted(cell: Cell) -> Row:
+    """Returns the library's time, the best flat and the best nested way, and the bound."""
+    cluster, name, size, nodes, per_node = cell
+    spec = spec_of(cell)
+    machine = model.ModelledMachine(spec.ranks, per_node, profile.text_of(spec, "typical"), spec.rate_bits_per_s)
+    bound = bounds.bound_of(name, size, spec, spec.ranks)
+    least_s = bound.seconds if bound else 0.0
+    library = model.predict_library(name, [size], machine, LIBRARY)[size]
+    row: Row = {"cluster": cluster, "collective": name, "bytes": size, "nodes": nodes, "ranks_per_node": per_node}
+    row |= {"library_s": library.seconds and max(library.seconds, least_s), "library": list(library.algorithms)}
+    ways = model.predict(name, [size], machine, choices=choices_of(name)).sizes[size]
+    for kind, nests in (("flat", False), ("nested", True)):
+        way = next((one for one in ways if (one.algorithm == "nested") is nests), None)
+        row |= {f"{kind}_s": max(way.seconds, least_s), f"{kind}": way.choice} if way else {f"{kind}_s": None}
+    return row | {"limit_s": least_s or None, "binds": bound.binds if bound else None}
+
+
+def simulated(cell: Cell, smpirun: Path) -> Row:
+    """Returns a part's predictions with SMPI's times of the same schedules."""
+    row = predicted(cell)
+    spec = spec_of(cell)
+    for kind in ("flat", "nested"):
+        if row[f"{kind}_s"] is None:
+            continue
+        element = model.element_bytes(row["collective"], row["bytes"])
+        case = core.Case(
+            row["collective"], row[kind], spec.ranks, row["bytes"],
+            element_bytes=element, ranks_per_node=spec.ranks_per_node,
+        )  # fmt: skip
+        try:
+            row[f"{kind}_smpi_s"] = smpi.run(smpirun, core.build(case), spec, spec.ranks_per_node, TIMEOUT_S).seconds
+        except (AntiphonError, core.CoreError) as error:
+            print(f"{cell}: {error}", file=sys.stderr)
+    return row
+
+
+def key_of(row: Row) -> Cell:
+    return row["cluster"], row["collective"], row["bytes"], row["nodes"], row["ranks_per_node"]
+
+
+def read(path: Path) -> list[Row]:
+    return [json.loads(line) for line in packed.read_text(path).splitlines()]
+
+
+def fill(args: argparse.Namespace, wanted: Iterable[Cell], work: Callable[[Cell], Row]) -> None:
+    """Computes the cells that the file lacks."""
+    known = {key_of(row) for row in read(args.output)} if args.output.exists() else set()
+    left = [cell for cell in wanted if cell not in known]
+    with args.output.open("a", encoding="utf-8") as file, ProcessPoolExecutor(args.jobs) as pool:
+        for count, row in enumerate(pool.map(work, left), 1):
+            print(json.dumps(row), file=file, flush=True)
+            print(f"\r{count} of {len(left)}", end="", file=sys.stderr)
+    print(file=sys.stderr)
+
+
+def compute(args: argparse.Namespace) -> None:
+    fill(args, cells(), predicted)
+
+
+def simulate(args: argparse.Namespace) -> None:
+    found = shutil.which("smpirun")
+    if found is None:
+        raise SystemExit("smpirun is missing: apt-get install libsimgrid-dev")
+    fill(args, parts(), functools.partial(simulated, smpirun=Path(found)))
+
+
+def gain_of(row: Row) -> float | None:
+    """Returns how many times faster than the library the best way is; the library where that is best."""
+    if row["library_s"] is None:
+        return None
+    own = [row[f"{kind}_s"] for kind in ("flat", "nested") if row[f"{kind}_s"]]
+    return max([1.0, *(row["library_s"] / seconds for seconds in own)])
+
+
+def _row_text(rows: Sequence[Row]) -> str:
+    gains = {row["cluster"]: gain_of(row) for row in rows}
+    return " | ".join(f"{gains[name]:.2f}" if gains.get(name) else "–" for name in CLUSTERS)
+
+
+def table(args: argparse.Namespace) -> None:
+    rows = read(args.file)
+    print("| | " + " | ".join(CLUSTERS) + " |\n|---" + "|---:" * len(CLUSTERS) + "|")
+    whole = [row for row in rows if row["nodes"] == 1024]
+    for name, size in sorted({(row["collective"], row["bytes"]) for row in whole}):
+        own = [row for row in whole if (row["collective"], row["bytes"]) == (name, size)]
+        print(f"| {name} {bytes_text(size)} | {_row_text(own)} |")
+    ratios: dict[tuple[str, str], list[float]] = {}
+    for row, kind in itertools.product(rows, ("flat", "nested")):
+        if row.get(f"{kind}_smpi_s"):
+            ratios.setdefault((row["collective"], kind), []).append(row[f"{kind}_s"] / row[f"{kind}_smpi_s"])
+    print("\n| part | model over SMPI: median | least | most | cells |\n|---|---:|---:|---:|---:|")
+    for (name, kind), found in sorted(ratios.items()):
+        print(f"| {name}, {kind} | {statistics.median(found):.2f} | {min(found):.2f} | {max(found):.2f} "
+              f"| {len(found)} |")  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    actions = parser.add_subparsers(required=True)
+    for name, action in (("compute", compute), ("simulate", simulate)):
+        one = actions.add_parser(name)
+        one.add_argument("-o", "--output", type=Path, required=True)
+        one.add_argument("--jobs", type=int, default=1, help="processes at once")
+        one.set_defaults(run=action)
+    shown = actions.add_parser("table", help="show gains, and the model over SMPI")
+    shown.add_argument("file", type=Path)
+    shown.set_defaults(run=table)
+    args = parser.parse_args()
+    args.run(args)
+
+
+if __name__ == "__main__":
+    main()
