@@ -115,5 +115,5 @@ def test_a_schedule_as_goal(command: Command, tmp_path: Path) -> None:
     again = command(*words)
     assert again.returncode == 2
     assert "is there already" in again.stderr
-    data = json.loads(command(*command[:-2], "--json").stdout)
+    data = json.loads(command(*words[:-2], "--json").stdout)
     assert data["text"].splitlines() == lines
