@@ -4,9 +4,11 @@
 PYTHON3 ?= python3
 ARGS ?=
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
+# Tests start many interpreters, which compile all modules again where no bytecode is kept.
+unexport PYTHONDONTWRITEBYTECODE
 JOBS ?= $(shell nproc)
 # Ranks wait for one another for much of a test's time.
-TEST_JOBS ?= $(shell expr $(JOBS) + 1)
+TEST_JOBS ?= $(shell expr 2 \* $(JOBS))
 
 .PHONY: help setup demo algorithm object clang test test-cpp test-python sanitize sanitize-asan sanitize-tsan sanitize-mpi sanitize-mpi-threads conformance fuzz fuzz-python verify-models bench docs docs-site packages cross lint format tidy clean
 
@@ -54,7 +56,7 @@ none_chosen = $(if $(ARGS),|| test $$? = 5)
 test-python: setup ## Command line, MPI and cluster tests (ARGS="-k name")
 	@.venv/bin/python -m pytest -n $(TEST_JOBS) --dist worksteal -m "not measures" $(ARGS) tests/cli tests/unit tests/mpi tests/lab $(none_chosen)
 	@# These measure, and so run one after the other; where other programs disturbed one, it measures again.
-	@.venv/bin/python -m pytest -m measures --reruns 2 $(ARGS) tests/cli tests/unit tests/mpi tests/lab $(none_chosen)
+	@.venv/bin/python -m pytest -m measures --reruns 2 $(ARGS) $$(grep -lr --include='test_*.py' mark.measures tests) $(none_chosen)
 
 sanitize: setup ## The core's unit tests under the address and undefined-behaviour sanitizers, those with threads under the thread sanitizer
 	@$(MAKE) --no-print-directory -j $(JOBS) sanitize-asan sanitize-tsan
