@@ -106,8 +106,8 @@ struct SchedulerOptions {
   std::int64_t small_bytes = -1;
 };
 
-/// One way from a pattern to phases. Each lives in src/phases/schedulers/<name>.cpp as antiphon::scheduler_<name>::scheduler;
-/// the registry is generated from those paths.
+/// One way from a pattern to phases. Each lives in src/phases/schedulers/<name>.cpp as
+/// antiphon::scheduler_<name>::scheduler; the registry is generated from those paths.
 struct Scheduler {
   std::string_view name;
   std::string_view summary;

@@ -10,8 +10,8 @@ Assignment place(const Task& task, const Budget& budget) { return search_portfol
 }  // namespace
 
 extern const Method method{"antiphon",
-                             "regular orders, dual recursive bisection, annealing of nodes and ranks; never worse than "
-                             "block and cyclic; with Scotch as a beginning if installed",
-                             nullptr, place};
+                           "regular orders, dual recursive bisection, annealing of nodes and ranks; never worse than "
+                           "block and cyclic; with Scotch as a beginning if installed",
+                           nullptr, place};
 
 }  // namespace antiphon::mapping::method_antiphon
