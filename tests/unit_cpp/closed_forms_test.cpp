@@ -7,6 +7,7 @@
 #include "antiphon/closed_forms.hpp"
 #include "antiphon/cost.hpp"
 #include "cost_clusters.hpp"
+#include "near.hpp"
 
 using namespace antiphon;
 
@@ -72,15 +73,15 @@ TEST_CASE("the evaluator agrees with the broadcast models where they hold") {
     for (const std::int64_t m : {std::int64_t{1024}, std::int64_t{65536}, std::int64_t{1} << 20}) {
       CAPTURE(m);
       CHECK(evaluated(Collective::bcast, "chain:segment_bytes=0", p, m, link) ==
-            doctest::Approx(form(Collective::bcast, "chain", p, m, link)).epsilon(0.001));
+            near(form(Collective::bcast, "chain", p, m, link), 0.001));
       if (m > 8192) {
         CHECK(evaluated(Collective::bcast, "chain:segment_bytes=8k,window=64", p, m, link) ==
-              doctest::Approx(form(Collective::bcast, "chain_segmented", p, m, link, 8192)).epsilon(0.001));
+              near(form(Collective::bcast, "chain_segmented", p, m, link, 8192), 0.001));
       }
       // Messages to different ranks share the root's port: all end together, at the time at which the last of a
       // sequence would.
       CHECK(evaluated(Collective::bcast, "flat:segment_bytes=0", p, m, link) ==
-            doctest::Approx(form(Collective::bcast, "flat", p, m, link)).epsilon(0.001));
+            near(form(Collective::bcast, "flat", p, m, link), 0.001));
     }
   }
 }
@@ -91,7 +92,7 @@ TEST_CASE("binomial trees on powers of two") {
     CAPTURE(p);
     const double model = form(Collective::bcast, "binomial", p, 32768, link);
     const double time = evaluated(Collective::bcast, "binomial:segment_bytes=0", p, 32768, link);
-    CHECK(time == doctest::Approx(model).epsilon(0.001));
+    CHECK(time == near(model, 0.001));
   }
 }
 
@@ -126,7 +127,7 @@ TEST_CASE("the search finds the segment size that calculus finds") {
   const double best = std::sqrt(static_cast<double>(m) * 20e-6 * 100e6 / 14);
   const auto cost = [&](std::int64_t s) { return form(Collective::bcast, "chain_segmented", 16, m, link, s); };
   const std::int64_t found = search_segment_bytes(m, 256, cost);
-  CHECK(static_cast<double>(found) == doctest::Approx(best).epsilon(0.15));
+  CHECK(static_cast<double>(found) == near(best, 0.15));
   CHECK(cost(found) <= cost(static_cast<std::int64_t>(best)) * 1.002);
   CHECK(search_segment_bytes(100, 256, cost) == 100);
 }
@@ -164,11 +165,11 @@ TEST_CASE("flat and binomial scatter and gather: the evaluator agrees with Table
   for (const int p : {2, 4, 8, 16}) {
     CAPTURE(p);
     CHECK(evaluated(Collective::scatter, "flat:piece_bytes=0", p, 16384, link) ==
-          doctest::Approx(form(Collective::scatter, "flat", p, 16384, link)).epsilon(0.15));
+          near(form(Collective::scatter, "flat", p, 16384, link), 0.15));
     CHECK(evaluated(Collective::scatter, "binomial:piece_bytes=0", p, 16384, link) ==
-          doctest::Approx(form(Collective::scatter, "binomial", p, 16384, link)).epsilon(0.15));
+          near(form(Collective::scatter, "binomial", p, 16384, link), 0.15));
     CHECK(evaluated(Collective::gather, "flat:piece_bytes=0,eager_bytes=64k,senders=1024", p, 16384, link) ==
-          doctest::Approx(form(Collective::gather, "flat", p, 16384, link)).epsilon(0.15));
+          near(form(Collective::gather, "flat", p, 16384, link), 0.15));
   }
 }
 
@@ -203,6 +204,6 @@ TEST_CASE("recursive doubling: the evaluator agrees with paper 4's equation 2") 
   const LinkClass link = plain_link();
   for (const int p : {2, 4, 8, 16, 32}) {
     CHECK(evaluated(Collective::allgather, "recursive_doubling:piece_bytes=0", p, 4096, link) ==
-          doctest::Approx(form(Collective::allgather, "exchange", p, 4096, link)).epsilon(0.01));
+          near(form(Collective::allgather, "exchange", p, 4096, link), 0.01));
   }
 }

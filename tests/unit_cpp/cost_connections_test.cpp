@@ -5,6 +5,7 @@
 
 #include "antiphon/select.hpp"
 #include "cost_clusters.hpp"
+#include "near.hpp"
 
 using namespace antiphon;
 
@@ -38,8 +39,8 @@ TEST_CASE("the answer to a long message waits behind another one on its way back
     return seconds(s, Cluster::blocked(profile, 2, 1));
   };
   // Two messages at once go side by side. A message that is 1 ms later goes when the other one has passed.
-  CHECK(exchange(1000) == doctest::Approx(10e-3).epsilon(0.02));
-  CHECK(exchange(1000000) == doctest::Approx(20e-3).epsilon(0.02));
+  CHECK(exchange(1000) == near(10e-3, 0.02));
+  CHECK(exchange(1000000) == near(20e-3, 0.02));
 }
 
 TEST_CASE("the two directions of a connection share its rate") {
@@ -95,9 +96,9 @@ TEST_CASE("a connection that is slower one way leaves the port to others") {
   const double one_s = 20e-6 + 4e-2 + 40e-6;
   const Cluster cluster = Cluster::blocked(profile, 5, 1);
   // One or four connections take as long. Both directions of one do not hinder each other.
-  CHECK(seconds(all_send(5, 1, m), cluster) == doctest::Approx(one_s).epsilon(0.01));
-  CHECK(seconds(all_send(5, 4, m), cluster) == doctest::Approx(one_s).epsilon(0.01));
-  CHECK(seconds(all_send(2, 1, m), Cluster::blocked(profile, 2, 1)) == doctest::Approx(one_s).epsilon(0.01));
+  CHECK(seconds(all_send(5, 1, m), cluster) == near(one_s, 0.01));
+  CHECK(seconds(all_send(5, 4, m), cluster) == near(one_s, 0.01));
+  CHECK(seconds(all_send(2, 1, m), Cluster::blocked(profile, 2, 1)) == near(one_s, 0.01));
 }
 
 TEST_CASE("all that a rank sends and receives passes its core") {
@@ -107,9 +108,9 @@ TEST_CASE("all that a rank sends and receives passes its core") {
   std::vector<Schedule> one_way(2);
   one_way[0].send(1, bytes(m));
   one_way[1].recv(0, place(m));
-  CHECK(seconds(one_way, Cluster::blocked(profile, 2, 1)) == doctest::Approx(1e-2 + 60e-6).epsilon(0.01));
+  CHECK(seconds(one_way, Cluster::blocked(profile, 2, 1)) == near(1e-2 + 60e-6, 0.01));
   // A ring needs twice the time, since each rank does both.
-  CHECK(seconds(all_send(4, 1, m), Cluster::blocked(profile, 4, 1)) == doctest::Approx(2e-2 + 80e-6).epsilon(0.01));
+  CHECK(seconds(all_send(4, 1, m), Cluster::blocked(profile, 4, 1)) == near(2e-2 + 80e-6, 0.01));
 }
 
 TEST_CASE("one rank stands for all where hosts bind, too") {
@@ -121,6 +122,6 @@ TEST_CASE("one rank stands for all where hosts bind, too") {
     const auto [all, standing] =
         whole_and_standing_for({Collective::allgather, 65536, 0, 1, true, {}},
                                parse_choice(Collective::allgather, algorithm), Cluster::blocked(profile, 16, 1));
-    CHECK(standing == doctest::Approx(all).epsilon(0.02));
+    CHECK(standing == near(all, 0.02));
   }
 }

@@ -5,6 +5,7 @@
 
 #include "antiphon/error.hpp"
 #include "cost_clusters.hpp"
+#include "near.hpp"
 
 using namespace antiphon;
 
@@ -15,14 +16,14 @@ TEST_CASE("one message takes L + g(m), and processors that are slower than the l
   schedules[1].recv(0, place(100000));
   CHECK(seconds(schedules, Cluster::blocked(profile, 2, 1)) == doctest::Approx(40e-6 + 20e-6 + 1e-3));
   profile.link_classes[0].receive_overhead = Curve({{0, 5e-4}});
-  CHECK(seconds(schedules, Cluster::blocked(profile, 2, 1)) == doctest::Approx(40e-6 + 20e-6 + 1e-3).epsilon(0.001));
+  CHECK(seconds(schedules, Cluster::blocked(profile, 2, 1)) == near(40e-6 + 20e-6 + 1e-3, 0.001));
   // Work that the receiver's processor does while the message comes in does not add to its time, but work before that
   // does.
   schedules[1] = {};
   const OpId copied = schedules[1].copy(place(4000000), bytes(4000000));
   schedules[1].recv(0, place(100000), {copied});
   profile.processors.copy_bytes_per_s = 1e9;
-  CHECK(seconds(schedules, Cluster::blocked(profile, 2, 1)) == doctest::Approx(4e-3 + 5e-4).epsilon(0.001));
+  CHECK(seconds(schedules, Cluster::blocked(profile, 2, 1)) == near(4e-3 + 5e-4, 0.001));
 }
 
 TEST_CASE("ports are shared: out of a sender, into a receiver, and across an uplink") {
@@ -83,11 +84,11 @@ TEST_CASE("more under way over an uplink than its port holds: a timeout; few lon
   // A quarter of the 64 x 4 KiB has left when the last message is there.
   for (const std::int64_t kib : {160, 208}) {
     profile.contention.port_buffer_bytes = kib * 1024;
-    CHECK(took_s(4096) == doctest::Approx(unlimited_s + (kib < 192 ? 0.2 : 0)).epsilon(0.01));
+    CHECK(took_s(4096) == near(unlimited_s + (kib < 192 ? 0.2 : 0), 0.01));
   }
   profile.topology.switches[1].uplink_buffer_bytes = 160 * 1024;
   profile.contention.retransmission_timeout_s = 0.5;
-  CHECK(took_s(4096) == doctest::Approx(unlimited_s + 0.5).epsilon(0.01));
+  CHECK(took_s(4096) == near(unlimited_s + 0.5, 0.01));
   CHECK(took_s(2048) < 0.1);
   // A connection that rested has not adapted what it sends at once; for longer messages the smallest window counts.
   profile.topology.switches[1].uplink_buffer_bytes = 320 * 1024;
@@ -101,7 +102,7 @@ TEST_CASE("more under way over an uplink than its port holds: a timeout; few lon
     s[static_cast<std::size_t>(r + side)].recv(r, place(1 << 20));
   }
   CHECK(seconds(s, Cluster::blocked(profile, 2 * side, 1)) ==
-        doctest::Approx(side * static_cast<double>(1 << 20) / (2 * rate)).epsilon(0.01));
+        near(side * static_cast<double>(1 << 20) / (2 * rate), 0.01));
 }
 
 TEST_CASE("max-min: what one flow cannot use, others get") {
@@ -115,8 +116,8 @@ TEST_CASE("max-min: what one flow cannot use, others get") {
   s[1].recv(0, place(m));
   s[3].recv(0, place(m));
   const Evaluation e = evaluate(s, Cluster::blocked(profile, 4, 1));
-  CHECK(e.rank_end_s[1] == doctest::Approx(1e-2).epsilon(0.02));
-  CHECK(e.rank_end_s[3] == doctest::Approx(9e-2).epsilon(0.02));
+  CHECK(e.rank_end_s[1] == near(1e-2, 0.02));
+  CHECK(e.rank_end_s[3] == near(9e-2, 0.02));
 }
 
 TEST_CASE("a burst passes at once, and a pause fills the bucket again") {
@@ -125,7 +126,7 @@ TEST_CASE("a burst passes at once, and a pause fills the bucket again") {
   std::vector<Schedule> s(2);
   s[0].send(1, bytes(100000));
   s[1].recv(0, place(100000));
-  CHECK(seconds(s, Cluster::blocked(profile, 2, 1)) == doctest::Approx(40e-6 + 0.52e-3).epsilon(0.05));
+  CHECK(seconds(s, Cluster::blocked(profile, 2, 1)) == near(40e-6 + 0.52e-3, 0.05));
 }
 
 TEST_CASE("schedules that do not fit together are refused") {

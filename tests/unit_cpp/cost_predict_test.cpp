@@ -6,6 +6,7 @@
 
 #include "cost_clusters.hpp"
 #include "most_ranks.hpp"
+#include "near.hpp"
 
 using namespace antiphon;
 
@@ -22,7 +23,7 @@ TEST_CASE("one rank stands for all where everything repeats: the same time as al
       const Choice choice = parse_choice(collective, text.substr(text.find(':') + 1));
       const auto [all, one] = whole_and_standing_for({collective, 20000}, choice, cluster);
       REQUIRE(one > 0);
-      CHECK(one == doctest::Approx(all).epsilon(per_node == 1 ? 0.001 : 0.05));
+      CHECK(one == near(all, per_node == 1 ? 0.001 : 0.05));
     }
   }
 }
@@ -62,7 +63,7 @@ TEST_CASE("in a regular tree of switches one node stands for all, with its share
           parse_choice(*collective_from_name(text.substr(0, text.find(':'))), text.substr(text.find(':') + 1));
       const auto [all, one] = whole_and_standing_for({choice.algorithm->collective, 20000}, choice, cluster);
       REQUIRE(one > 0);
-      CHECK(one == doctest::Approx(all).epsilon(0.1));
+      CHECK(one == near(all, 0.1));
     }
   }
   // Half of the nodes, and nodes of other switches in between, make no regular tree.
@@ -127,7 +128,7 @@ TEST_CASE("extrapolated from fewer ranks: as evaluated, within a few per cent") 
           problem_of({Collective::bcast, 65536}, r, cluster.ranks(), *choice.algorithm, choice.parameters)));
     }
     const double all = seconds(schedules, cluster);
-    CHECK(extrapolated == doctest::Approx(all).epsilon(0.05));
+    CHECK(extrapolated == near(all, 0.05));
   }
 }
 
@@ -142,7 +143,7 @@ TEST_CASE("parts of a tree of narrow links: its links do not slow the few messag
     for (int r = 0; r < cluster.ranks(); ++r)
       schedules.push_back(
           choice.algorithm->build(problem_of(call, r, cluster.ranks(), *choice.algorithm, choice.parameters)));
-    CHECK(extrapolated / seconds(schedules, cluster) == doctest::Approx(1).epsilon(0.05));
+    CHECK(extrapolated / seconds(schedules, cluster) == near(1, 0.05));
   }
 }
 
@@ -209,7 +210,7 @@ TEST_CASE("many flows that hang together: given up, and extrapolated from what t
   const auto prediction = predict(call, *choice.algorithm, choice.parameters, cluster);
   REQUIRE(prediction);
   CHECK(prediction->method == Method::extrapolated);
-  CHECK(prediction->seconds == doctest::Approx(all.seconds).epsilon(0.1));
+  CHECK(prediction->seconds == near(all.seconds, 0.1));
 }
 
 TEST_CASE("the model ranks all algorithms and chooses the first") {

@@ -7,6 +7,7 @@
 
 #include "cost/turns.hpp"
 #include "cost_clusters.hpp"
+#include "near.hpp"
 
 using namespace antiphon;
 
@@ -21,7 +22,7 @@ TEST_CASE("on shared cores a long message is taken in as it comes") {
   s[0].send(1, bytes(1000000));
   s[1].recv(0, place(1000000));
   // The time is the wire's 10 ms and the work for what came last.
-  CHECK(seconds(s, Cluster::blocked(profile, 2, 1)) == doctest::Approx(11e-3).epsilon(0.02));
+  CHECK(seconds(s, Cluster::blocked(profile, 2, 1)) == near(11e-3, 0.02));
 }
 
 TEST_CASE("where ports are full, packets take the time of cores that nodes share") {
@@ -46,12 +47,12 @@ TEST_CASE("where ports are full, packets take the time of cores that nodes share
     return seconds(s, Cluster::blocked(profile, nodes, 1)) / messages;
   };
   const double step_s = ring(2, 20000);
-  CHECK(step_s == doctest::Approx(40e-6 + 20e-6 + 200e-6).epsilon(0.05));  // the core has time left
+  CHECK(step_s == near(40e-6 + 20e-6 + 200e-6, 0.05));  // the core has time left
   CHECK(ring(8, 20000) > 8 * 60e-6 * 0.95);
   // Work grows by packets: 14 for the measured size, 140 for ten times as much.
   CHECK(ring(8, 200000) > 10 * 8 * 60e-6 * 0.9);
   link.saturated = {};
-  CHECK(ring(8, 20000) == doctest::Approx(step_s).epsilon(0.05));
+  CHECK(ring(8, 20000) == near(step_s, 0.05));
   // A message that passes at once does not wait for its port.
   for (NodeEntry& node : profile.topology.nodes) node.burst_bytes = 1e7;
   const double rested_s = ring(8, 20000);

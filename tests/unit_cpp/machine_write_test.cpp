@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "mapping/json.hpp"
+#include "near.hpp"
 
 using namespace antiphon;
 using namespace antiphon::mapping;
@@ -22,7 +23,7 @@ const char* const two_racks = R"({"name": "two racks",
 /// Rates are written as such and kept as their inverse, so they are equal except for rounding.
 void check_same(const Distance& a, const Distance& b) {
   CHECK(a.latency_s == b.latency_s);
-  CHECK(a.seconds_per_byte == doctest::Approx(b.seconds_per_byte).epsilon(1e-12));
+  CHECK(a.seconds_per_byte == near(b.seconds_per_byte, 1e-12));
 }
 
 }  // namespace

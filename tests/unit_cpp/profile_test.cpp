@@ -6,6 +6,7 @@
 
 #include "antiphon/error.hpp"
 #include "antiphon/profile.hpp"
+#include "near.hpp"
 #include "profile_text.hpp"
 
 using namespace antiphon;
@@ -50,7 +51,7 @@ TEST_CASE("a profile is read") {
   CHECK(profile.topology.switches[1].parent == 0);
   CHECK(profile.link_class(Scope::core).scope == Scope::node);
   CHECK(profile.link_class(Scope::uplink).name == "across");
-  CHECK(profile.link_class(Scope::same_switch).gap.at(65537) == doctest::Approx(5.8e-3).epsilon(0.01));
+  CHECK(profile.link_class(Scope::same_switch).gap.at(65537) == near(5.8e-3, 0.01));
   CHECK(profile.contention.gamma_at(2) == doctest::Approx(0.1));
   CHECK(profile.contention.gamma_at(10) == doctest::Approx(0.25));
   CHECK(profile.contention.gamma_at(99) == doctest::Approx(0.4));
@@ -142,7 +143,7 @@ TEST_CASE("a profile that is not one says which field") {
 TEST_CASE("a guess from the links' rate has the links' rate") {
   const Profile profile = Profile::guess(16, 1, 1e8);
   CHECK(profile.first_guess);
-  CHECK(profile.port_bytes_per_s() == doctest::Approx(11.955e6).epsilon(0.001));
+  CHECK(profile.port_bytes_per_s() == near(11.955e6, 0.001));
   const LinkClass& link = profile.link_class(Scope::uplink);
-  CHECK(1e6 / (link.gap.at(2000000) - link.gap.at(1000000)) == doctest::Approx(11.955e6).epsilon(0.001));
+  CHECK(1e6 / (link.gap.at(2000000) - link.gap.at(1000000)) == near(11.955e6, 0.001));
 }
