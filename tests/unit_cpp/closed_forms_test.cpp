@@ -166,8 +166,9 @@ TEST_CASE("flat and binomial scatter and gather: the evaluator agrees with Table
     CAPTURE(p);
     CHECK(evaluated(Collective::scatter, "flat:piece_bytes=0", p, 16384, link) ==
           near(form(Collective::scatter, "flat", p, 16384, link), 0.15));
-    CHECK(evaluated(Collective::scatter, "binomial:piece_bytes=0", p, 16384, link) ==
-          near(form(Collective::scatter, "binomial", p, 16384, link), 0.15));
+    // Messages that go at once share the port, and the farthest child's, which others wait for, is the last of them.
+    CHECK(evaluated(Collective::scatter, "binomial:piece_bytes=0,window=1", p, 16384, link) ==
+          near(form(Collective::scatter, "binomial", p, 16384, link), 0.001));
     CHECK(evaluated(Collective::gather, "flat:piece_bytes=0,eager_bytes=64k,senders=1024", p, 16384, link) ==
           near(form(Collective::gather, "flat", p, 16384, link), 0.15));
   }

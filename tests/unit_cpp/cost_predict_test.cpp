@@ -48,10 +48,10 @@ Profile tree_profile(int nodes, int leaf, int pod, int less = 2) {
 }  // namespace
 
 TEST_CASE("in a regular tree of switches one node stands for all, with its share of the uplinks") {
-  const Profile profile = tree_profile(64, 8, 32);
-  for (const int per_node : {1, 4}) {
-    if (few_ranks() && per_node > 1) continue;
-    const Cluster cluster = Cluster::blocked(profile, 64 * per_node, per_node);
+  const int nodes = few_ranks() ? 16 : 64;
+  const Profile regular = tree_profile(nodes, nodes / 8, nodes / 2);
+  for (const int per_node : {1, 2}) {
+    const Cluster cluster = Cluster::blocked(regular, nodes * per_node, per_node);
     REQUIRE(cluster.tree().size() == 2);
     CHECK(cluster.period() == per_node);
     for (const char* name : {"alltoall:rotated", "alltoall:exchange_xor", "allgather:ring",
@@ -67,6 +67,7 @@ TEST_CASE("in a regular tree of switches one node stands for all, with its share
     }
   }
   // Half of the nodes, and nodes of other switches in between, make no regular tree.
+  const Profile profile = tree_profile(64, 8, 32);
   CHECK(Cluster::blocked(profile, 36, 1).tree().empty());
   // Those of one switch are as if there were no others.
   CHECK(Cluster::blocked(profile, 8, 1).period() == 1);
@@ -110,7 +111,7 @@ TEST_CASE("a prediction for every algorithm, also for many ranks") {
     REQUIRE(few);
     CHECK(few->seconds > 0);
     const auto many =
-        predict({a->collective, 4096}, *a, {}, Cluster::blocked(machine, few_ranks() ? 64 : 256, per_node));
+        predict({a->collective, 4096}, *a, {}, Cluster::blocked(machine, few_ranks() ? 32 : 128, per_node));
     if (many) CHECK(many->seconds > few->seconds * (a->multicasts ? 0.99 : 1));  // one copy on the wire, for any P
   }
 }
@@ -156,8 +157,9 @@ TEST_CASE("what grows with each doubling of the ranks only is not taken for what
         ->seconds;
   };
   // 64 blocks and 16 doublings are 79 rounds, where 256 ranks need 71.
-  CHECK(at("circulant", 65536) < 1.5 * at("circulant", 256));
-  CHECK(at("circulant", 65536) > at("circulant", 256));
+  const double growth = at("circulant", 65536) / at("circulant", 256);
+  CHECK(growth < 1.5);
+  CHECK(growth > 1);
   CHECK(at("chain", 65536) > 200 * at("chain", 256) / 2);
 }
 

@@ -4,8 +4,8 @@
 
 namespace antiphon {
 
-/// Compares equal with what differs from `value` by less than `ratio` of the larger of both. Doctest alone adds 1 to it,
-/// beside which times of milliseconds are all alike.
-inline doctest::Approx near(double value, double ratio) { return doctest::Approx(value).epsilon(ratio).scale(0); }
+/// Compares equal with what differs from `value` by less than `ratio` of the larger of both, and 0 with 0. Doctest
+/// alone adds 1 to the larger of both, beside which times of milliseconds are all alike.
+inline doctest::Approx near(double value, double ratio) { return doctest::Approx(value).epsilon(ratio).scale(1e-30); }
 
 }  // namespace antiphon
