@@ -146,31 +146,28 @@ def simulate(args: argparse.Namespace) -> None:
     fill(args, parts(), functools.partial(simulated, smpirun=Path(found)))
 
 
-def gain_of(row: Row) -> float | None:
-    """Returns how many times faster than the library the best way is; the library where that is best."""
-    if row["library_s"] is None:
-        return None
-    own = [row[f"{kind}_s"] for kind in ("flat", "nested") if row[f"{kind}_s"]]
-    return max([1.0, *(row["library_s"] / seconds for seconds in own)])
-
-
-def _row_text(rows: Sequence[Row]) -> str:
-    gains = {row["cluster"]: gain_of(row) for row in rows}
-    return " | ".join(f"{gains[name]:.2f}" if gains.get(name) else "–" for name in CLUSTERS)
+def gains_text(row: Row | None) -> str:
+    """Returns how many times faster than the library the flat and the nested way are."""
+    if row is None or row["library_s"] is None:
+        return "–"
+    own = [row[f"{kind}_s"] for kind in ("flat", "nested")]
+    return ", ".join(f"{row['library_s'] / seconds:.2f}" if seconds else "–" for seconds in own)
 
 
 def table(args: argparse.Namespace) -> None:
     rows = read(args.file)
-    print("| | " + " | ".join(CLUSTERS) + " |\n|---" + "|---:" * len(CLUSTERS) + "|")
-    whole = [row for row in rows if row["nodes"] == 1024]
-    for name, size in sorted({(row["collective"], row["bytes"]) for row in whole}):
-        own = [row for row in whole if (row["collective"], row["bytes"]) == (name, size)]
-        print(f"| {name} {bytes_text(size)} | {_row_text(own)} |")
+    whole = {(row["bytes"], row["cluster"], row["collective"]): row for row in rows if row["nodes"] == 1024}
+    for size in sorted({size for size, _, _ in whole}):
+        names = [name for name in (*OF_MESSAGE, *OF_BLOCK) if any((size, c, name) in whole for c in CLUSTERS)]
+        print(f"{bytes_text(size)}\n\n| | " + " | ".join(names) + " |\n|---" + "|---:" * len(names) + "|")
+        for cluster in CLUSTERS:
+            print(f"| {cluster} | " + " | ".join(gains_text(whole.get((size, cluster, name))) for name in names) + " |")
+        print()
     ratios: dict[tuple[str, str], list[float]] = {}
     for row, kind in itertools.product(rows, ("flat", "nested")):
         if row.get(f"{kind}_smpi_s"):
             ratios.setdefault((row["collective"], kind), []).append(row[f"{kind}_s"] / row[f"{kind}_smpi_s"])
-    print("\n| part | model over SMPI: median | least | most | cells |\n|---|---:|---:|---:|---:|")
+    print("| part | model over SMPI: median | least | most | cells |\n|---|---:|---:|---:|---:|")
     for (name, kind), found in sorted(ratios.items()):
         print(f"| {name}, {kind} | {statistics.median(found):.2f} | {min(found):.2f} | {max(found):.2f} "
               f"| {len(found)} |")  # fmt: skip
