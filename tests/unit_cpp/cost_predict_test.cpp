@@ -149,6 +149,7 @@ TEST_CASE("parts of a tree of narrow links: its links do not slow the few messag
 }
 
 TEST_CASE("what grows with each doubling of the ranks only is not taken for what grows with each rank") {
+  if (few_ranks()) return;  // takes minutes there; smaller extrapolations run the same code
   const Profile profile = simple_profile(16, rate);
   const auto at = [&](const char* name, int ranks) {
     const Choice choice = parse_choice(Collective::bcast, name);
@@ -157,10 +158,11 @@ TEST_CASE("what grows with each doubling of the ranks only is not taken for what
         ->seconds;
   };
   // 64 blocks and 16 doublings are 79 rounds, where 256 ranks need 71.
-  const double growth = at("circulant", 65536) / at("circulant", 256);
+  constexpr int many = 65536;
+  const double growth = at("circulant", many) / at("circulant", 256);
   CHECK(growth < 1.5);
   CHECK(growth > 1);
-  CHECK(at("chain", 65536) > 200 * at("chain", 256) / 2);
+  CHECK(at("chain", many) / at("chain", 256) > 0.4 * many / 256);
 }
 
 TEST_CASE("several ranks a node: extrapolated over nodes, and never less than a port's own bytes") {
@@ -181,7 +183,8 @@ TEST_CASE("several ranks a node: extrapolated over nodes, and never less than a 
 }
 
 TEST_CASE("extrapolated from parts of a tree: none is a single node, which has no switches") {
-  const Cluster cluster = Cluster::blocked(tree_profile(32, 4, 16), 32 * 16, 16);
+  const int per_node = few_ranks() ? 8 : 16;
+  const Cluster cluster = Cluster::blocked(tree_profile(32, 4, 16), 32 * per_node, per_node);
   const auto at = [&](const char* name) {
     const Choice choice = parse_choice(Collective::allgather, name);
     const auto prediction = predict({Collective::allgather, 1 << 17}, *choice.algorithm, choice.parameters, cluster);
