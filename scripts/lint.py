@@ -52,6 +52,7 @@ def checks() -> dict[str, list[str]]:
         "mypy": [tool("mypy"), "python/antiphon"],
         "sizes": [tool("python"), "scripts/check_sizes.py"],
         "rooms": [tool("python"), "scripts/check_rooms.py"],
+        "conflict markers": ["sh", "-c", "! git grep -nE '^(<<<<<<<|>>>>>>>) '"],
     }
 
 
