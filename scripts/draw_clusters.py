@@ -8,15 +8,13 @@ Needs matplotlib (the extra `antiphon[plots]`). tests/unit/test_pictures.py draw
 
 from __future__ import annotations
 
-import argparse
 import gzip
-import io
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import draw_gains
-import matplotlib
-from draw_gains import FONTS, PICTURES, ROOT, SCHEMES
+from draw_gains import ROOT, SCHEMES
 from matplotlib import pyplot
 
 SAMPLES = ROOT / "bench" / "results" / "simulators" / "several-none-curves.jsonl.gz"
@@ -40,40 +38,22 @@ def draw_panel(axes: Any, title: str, rows: dict[str, dict[str, Any]], c: draw_g
         for number, kind in enumerate(KINDS):
             if seconds := rows[name][f"{kind}_s"]:
                 axes.barh(place + (number - 1) * 0.26, seconds, 0.24, color=colours[kind], gid=f"{title} {name} {kind}")
-    axes.set_yticks(range(len(rows)), list(rows))
-    axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.set_xscale("log")
-    axes.set_title(title, loc="left", color=c.ink, fontsize=12, fontweight="bold")
-    axes.tick_params(colors=c.soft, labelcolor=c.ink, length=0)
-    for name, spine in axes.spines.items():
-        spine.set_visible(name == "bottom")
-        spine.set_color(c.soft)
+    draw_gains.label_panel(axes, title, list(rows), c)
 
 
 def draw(scheme: str) -> str:
     """Returns the picture as SVG."""
     c = SCHEMES[scheme]
-    style = {"svg.hashsalt": "antiphon", "svg.fonttype": "none", "font.family": "DejaVu Sans", "font.size": 11}
-    with matplotlib.rc_context(style):
-        figure, panels = pyplot.subplots(2, 1, figsize=(7, 7.4), sharex=True)
+
+    def fill(panels: Sequence[Any]) -> None:
         for axes, (title, cluster) in zip(panels, PANELS.items(), strict=True):
             draw_panel(axes, title, read(cluster), c)
         marks = [pyplot.Rectangle((0, 0), 1, 1, color=colour) for colour in (c.library, c.antiphon, c.limit)]
         panels[0].legend(marks, KINDS.values(), loc="lower right", frameon=False, labelcolor=c.ink)
-        figure.supxlabel(WORDS, fontsize=10, color=c.soft)
-        figure.subplots_adjust(left=0.27, right=0.99, top=0.95, bottom=0.1, hspace=0.2)
-        content = io.BytesIO()
-        figure.savefig(content, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-        pyplot.close(figure)
-    return content.getvalue().decode().replace("'DejaVu Sans'", FONTS)
 
-
-def main() -> None:
-    """Writes the pictures."""
-    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
-    for scheme in SCHEMES:
-        (PICTURES / f"clusters-{scheme}.svg").write_text(draw(scheme), encoding="utf-8")
+    return draw_gains.svg(fill, WORDS, 7.4, 0.1, c)
 
 
 if __name__ == "__main__":
-    main()
+    draw_gains.write("clusters", draw, __doc__)

@@ -12,7 +12,7 @@ import argparse
 import gzip
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -66,6 +66,38 @@ def gain(rows: Mapping[str, Any]) -> float:
     return rows["library"]["median_s"] / rows["antiphon"]["median_s"]
 
 
+def label_panel(axes: Any, title: str, names: Sequence[str], c: Colours) -> None:
+    """Writes the name of each place, from the top down, and what the places are of."""
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.set_title(title, loc="left", color=c.ink, fontsize=12, fontweight="bold")
+    axes.tick_params(colors=c.soft, labelcolor=c.ink, length=0)
+    for name, spine in axes.spines.items():
+        spine.set_visible(name == "bottom")
+        spine.set_color(c.soft)
+
+
+def svg(fill: Callable[[Sequence[Any]], None], words: str, height: float, bottom: float, c: Colours) -> str:
+    """Returns two panels, one above the other, as SVG: `fill` draws in them, and the words stand below."""
+    style = {"svg.hashsalt": "antiphon", "svg.fonttype": "none", "font.family": "DejaVu Sans", "font.size": 11}
+    with matplotlib.rc_context(style):
+        figure, panels = pyplot.subplots(2, 1, figsize=(7, height), sharex=True)
+        fill(panels)
+        figure.supxlabel(words, fontsize=10, color=c.soft)
+        figure.subplots_adjust(left=0.27, right=0.99, top=0.95, bottom=bottom, hspace=0.2)
+        content = io.BytesIO()
+        figure.savefig(content, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+        pyplot.close(figure)
+    return content.getvalue().decode().replace("'DejaVu Sans'", FONTS)
+
+
+def write(name: str, draw_scheme: Callable[[str], str], description: str | None) -> None:
+    """Writes the picture in each scheme."""
+    argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
+    for scheme in SCHEMES:
+        (PICTURES / f"{name}-{scheme}.svg").write_text(draw_scheme(scheme), encoding="utf-8")
+
+
 def draw_panel(axes: Any, title: str, measured: Mapping[str, Mapping[str, Any]], order: list[str], c: Colours) -> None:
     """Draws one library's bars, with the interval of each median and the limit."""
     for place, collective in enumerate(order):
@@ -80,14 +112,8 @@ def draw_panel(axes: Any, title: str, measured: Mapping[str, Mapping[str, Any]],
         look = {"color": c.soft} if times == "1.0×" else {"color": c.ink, "fontweight": "bold"}
         axes.text(end + 0.12, place, times, va="center", **look)
     axes.axvline(1, color=c.limit, linewidth=1.2, linestyle=(0, (3, 2)))
-    axes.set_yticks(range(len(order)), order)
-    axes.set_ylim(len(order) - 0.4, -0.6)
     axes.set_xlim(0, 11.6)
-    axes.set_title(title, loc="left", color=c.ink, fontsize=12, fontweight="bold")
-    axes.tick_params(colors=c.soft, labelcolor=c.ink, length=0)
-    for name, spine in axes.spines.items():
-        spine.set_visible(name == "bottom")
-        spine.set_color(c.soft)
+    label_panel(axes, title, order, c)
 
 
 def draw(scheme: str) -> str:
@@ -96,29 +122,17 @@ def draw(scheme: str) -> str:
     measured = {title: read(mpi) for title, mpi in SAMPLES.items()}
     first = measured["Open MPI 5"]
     order = sorted(first, key=lambda name: -gain(first[name]))
-    style = {"svg.hashsalt": "antiphon", "svg.fonttype": "none", "font.family": "DejaVu Sans", "font.size": 11}
-    with matplotlib.rc_context(style):
-        figure, panels = pyplot.subplots(2, 1, figsize=(7, 6.6), sharex=True)
+
+    def fill(panels: Sequence[Any]) -> None:
         for axes, (title, rows) in zip(panels, measured.items(), strict=True):
             draw_panel(axes, title, rows, order, c)
         marks = [pyplot.Rectangle((0, 0), 1, 1, color=colour) for colour in (c.library, c.antiphon)]
         marks.append(pyplot.Line2D([], [], color=c.limit, linewidth=1.2, linestyle=(0, (3, 2))))
         names = ("the library alone", "with Antiphon", "limit of the link")
         panels[0].legend(marks, names, loc="lower right", frameon=False, labelcolor=c.ink)
-        figure.supxlabel("\n".join(WORDS), fontsize=10, color=c.soft)
-        figure.subplots_adjust(left=0.27, right=0.99, top=0.95, bottom=0.12, hspace=0.2)
-        content = io.BytesIO()
-        figure.savefig(content, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-        pyplot.close(figure)
-    return content.getvalue().decode().replace("'DejaVu Sans'", FONTS)
 
-
-def main() -> None:
-    """Writes the pictures."""
-    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
-    for scheme in SCHEMES:
-        (PICTURES / f"gains-{scheme}.svg").write_text(draw(scheme), encoding="utf-8")
+    return svg(fill, "\n".join(WORDS), 6.6, 0.12, c)
 
 
 if __name__ == "__main__":
-    main()
+    write("gains", draw, __doc__)
