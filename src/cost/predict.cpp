@@ -76,22 +76,22 @@ class Predictor {
     Predictor smaller(call, algorithm_, parameters_, limits);
     if (cluster.ranks() > very_many_ranks) smaller.rate_updates_ = most_rate_updates / 4;
     int most = smaller.most_ranks_before(cluster, limits_);
-    const int fewer = std::max(many_ranks / 2, least_nodes * whole_nodes(cluster, limits_));
-    auto largest = smaller.evaluate_what_can_be(smaller.stand_along(cluster.resized(most)), nullptr);
-    while (!largest && most / 2 >= std::max(4 * least_ranks, fewest_nodes * whole_nodes(cluster, limits_))) {
+    const int unit = whole_nodes(cluster, limits_);
+    const int fewer = std::max(many_ranks / 2, least_nodes * unit);
+    const auto with = [&](int ranks) { return smaller.stand_along(cluster.resized(ranks)); };
+    auto largest = smaller.evaluate_what_can_be(with(most), nullptr);
+    while (!largest && most / 2 >= std::max(4 * least_ranks, fewest_nodes * unit)) {
       most = most > fewer ? fewer : most / 2;
-      largest = smaller.evaluate_what_can_be(smaller.stand_along(cluster.resized(most)), nullptr);
+      largest = smaller.evaluate_what_can_be(with(most), nullptr);
     }
-    std::array<double, 4> seconds{};
     // A single node says nothing of the network, and has no switches.
-    std::size_t first = 0;
-    while (first < 2 && whole_nodes(cluster, limits_) > 1 && most >> (3 - first) <= whole_nodes(cluster, limits_))
-      ++first;
-    for (std::size_t i = first; i < 3; ++i)
-      seconds[i] = smaller.predict(smaller.stand_along(cluster.resized(most >> (3 - i))), nullptr).seconds;
-    seconds[3] = (largest ? *largest : smaller.predict(smaller.stand_along(cluster.resized(most)), nullptr)).seconds;
+    Parts parts{{}, 0, most};
+    while (parts.first < 2 && unit > 1 && most >> (3 - parts.first) <= unit) ++parts.first;
+    for (std::size_t i = parts.first; i < 3; ++i)
+      parts.seconds[i] = smaller.predict(with(most >> (3 - i)), nullptr).seconds;
+    parts.seconds[3] = largest ? largest->seconds : smaller.predict(with(most), nullptr).seconds;
     pieces_ += smaller.pieces_;
-    return beyond({seconds, first, most}, cluster.ranks(), smaller.growth(cluster));
+    return beyond(parts, cluster.ranks(), smaller.growth(cluster));
   }
 
  private:
@@ -131,9 +131,11 @@ class Predictor {
       call.switch_sizes.assign(call_.switch_sizes.empty() ? 0 : few_switches, count / few_switches);
       return Predictor(call, algorithm_, parameters_);
     };
+    const auto pieces_of_largest = [&](int ranks) { return on_few_switches(16 * ranks).total_pieces(16 * ranks); };
     int ranks = 2 * least_ranks;
-    if (on_few_switches(16 * ranks).total_pieces(16 * ranks) > most_pieces / 8) ranks /= 2;
-    if (on_few_switches(16 * ranks).total_pieces(16 * ranks) > most_pieces) return {};
+    std::int64_t pieces = pieces_of_largest(ranks);
+    if (pieces > most_pieces / 8) pieces = pieces_of_largest(ranks /= 2);
+    if (pieces > most_pieces) return {};
     return growth_of([&](int count) { return on_few_switches(count).all_schedules(count); }, ranks, per_node);
   }
 
@@ -150,11 +152,10 @@ class Predictor {
   }
 
   [[nodiscard]] double extrapolated(const Cluster& cluster, const Barrier* barrier) const {
-    const bool on_few_nodes = whole_nodes(cluster, limits_) > 1 && cluster.nodes() <= least_nodes;
+    const bool few = whole_nodes(cluster, limits_) > 1 && cluster.nodes() <= least_nodes;
     if (cluster.ranks() <= 4 * least_ranks) return over_bytes(cluster, barrier);
     if (const auto seconds = over_bytes_of_few(cluster)) return *seconds;
-    if (on_few_nodes && (cluster.nodes() <= fewest_nodes || shrinks(cluster.ranks())))
-      return over_bytes(cluster, barrier);
+    if (few && (cluster.nodes() <= fewest_nodes || shrinks(cluster.ranks()))) return over_bytes(cluster, barrier);
     return over_ranks_of_any_length(cluster);
   }
 
