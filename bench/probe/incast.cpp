@@ -15,6 +15,7 @@ namespace {
 constexpr int incast_tag = 11;
 /// How long to wait for reports of duplicates: longer than any port's queue.
 constexpr int report_ms = 30;
+constexpr double wide_step = 4;
 
 struct Outcome {
   double seconds = 0;  ///< until the last byte had come
@@ -158,10 +159,10 @@ void incast(World& world, const Task& task) {
       return all_arrive(world, incast, count, static_cast<std::int64_t>(total), trials, task.text("label", ""));
     };
     const auto time_left = [&] { return world.agree(static_cast<std::int64_t>(budget.left_s() > 0)) != 0; };
-    // The first search covers the range in steps of two from below: a loss costs much, and large losses say nothing
+    // The first search covers the range in wide steps from below: a loss costs much, and large losses say nothing
     // about small ones.
     double total = low;
-    for (; total <= high && time_left(); total *= 2) {
+    for (; total <= high && time_left(); total *= wide_step) {
       if (!arrive(total)) break;
       low = total;
     }

@@ -29,7 +29,7 @@ SHARES = {
     "socket": 4,
     "rested": 3.5,
     "held out": 4,
-    "incast": 5,
+    "incast": 7,
     "uplink incast": 9,
     "all_to_all": 5,
     "concurrency": 3,
