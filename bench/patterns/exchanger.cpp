@@ -94,7 +94,8 @@ class InPhases : public Exchanger {
  public:
   InPhases(Exchange& exchange, const Setting& setting, const std::vector<std::string>& words)
       : compiled_(compile(exchange.pattern, setting.fabric, words)),
-        executor_(antiphon::schedule_of(compiled_, exchange.problem), setting.comm, {.yields = setting.yield}),
+        executor_(antiphon::schedule_of(compiled_, exchange.problem), setting.comm,
+                  {.yields = setting.yield ? antiphon::mpi::Yields::here : antiphon::mpi::Yields::nobody}),
         scratch_(static_cast<std::size_t>(executor_.scratch_bytes()) + 1) {
     const auto bytes = [](std::vector<unsigned char>& data) { return reinterpret_cast<std::byte*>(data.data()); };
     binding_.base = {bytes(exchange.input), bytes(exchange.output), bytes(scratch_)};

@@ -200,13 +200,6 @@ std::unique_ptr<Executor> CommState::make_executor(Schedule schedule, int tag_ba
   return std::make_unique<Executor>(std::move(schedule), own_comm(), options);
 }
 
-namespace {
-
-/// The library does not give the core away for ranks that look into shared memory.
-bool yields_with(const NodeMemory* memory) { return memory == nullptr ? world.yields : world.settings.yield; }
-
-}  // namespace
-
 /// Goes on with setting up what the node's ranks share, and tells whether that is over. Own_ is ready, and the caller
 /// holds the operations' Lock.
 bool CommState::node_memory_ready() {
@@ -231,7 +224,7 @@ void CommState::use_node_memory(Executor& executor) {
     if (operations_under_way()) make_progress();
     sched_yield();
   }
-  executor.use_node_memory(node_memory_->get(), yields_with(node_memory_->get()));
+  executor.use_node_memory(node_memory_->get());
 }
 
 bool CommState::has_calls_under_way() const { return nonblocking_ && nonblocking_->under_way(); }

@@ -112,7 +112,7 @@ class NonblockingCall final : public Operation {
       schedule_ = calls_.take_schedule(problem_, choice_);
       if (schedule_ == nullptr) return MPI_ERR_INTERN;
       schedule_->executor->use_tags(tag_base_);
-      schedule_->executor->use_node_memory(calls_.provider_.node_memory(), world.yields);
+      schedule_->executor->use_node_memory(calls_.provider_.node_memory());
     }
     workspace_.emplace(description_, exchange_ ? problem_ : schedule_->problem, staging_);
     return workspace_->prepare(runner().scratch_bytes());

@@ -19,7 +19,7 @@ int poll(Attempt&& attempt) {
     int through = 0;
     const int rc = attempt(&through);
     if (rc != MPI_SUCCESS || through != 0) return rc;
-    if (world.yields) sched_yield();
+    if (world.yields == Yields::here) sched_yield();
   }
 }
 

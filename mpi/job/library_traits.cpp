@@ -30,6 +30,6 @@ bool library_may_stay_in_finalize() {
   return !library_restarts_requests() && version.find("ch4:ucx") != std::string::npos;
 }
 
-bool library_yields() { return LibraryVariables().integer("mpi_yield_when_idle").value_or(0) != 0; }
+bool library_yields() { return LibraryVariables().flag("mpi_yield_when_idle").value_or(false); }
 
 }  // namespace antiphon::mpi

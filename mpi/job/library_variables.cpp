@@ -47,11 +47,16 @@ LibraryVariables::~LibraryVariables() {
   if (usable_) PMPI_T_finalize();
 }
 
-std::optional<int> LibraryVariables::integer(const char* name) const {
-  int value = 0;
-  const auto one = [&](int count) -> void* { return count == 1 ? &value : nullptr; };
-  if (!usable_ || !read(name, MPI_INT, one)) return std::nullopt;
-  return value;
+std::optional<bool> LibraryVariables::flag(const char* name) const {
+  int number = 0;
+  bool truth = false;
+  const auto as_int = [&](int count) -> void* { return count == 1 ? &number : nullptr; };
+  const auto as_bool = [&](int count) -> void* { return count == 1 ? &truth : nullptr; };
+  if (!usable_) return std::nullopt;
+  // Open MPI has had both types for such variables.
+  if (read(name, MPI_C_BOOL, as_bool)) return truth;
+  if (read(name, MPI_INT, as_int)) return number != 0;
+  return std::nullopt;
 }
 
 std::optional<std::string> LibraryVariables::text(const char* name) const {

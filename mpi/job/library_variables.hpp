@@ -14,8 +14,8 @@ class LibraryVariables {
   LibraryVariables(const LibraryVariables&) = delete;
   LibraryVariables& operator=(const LibraryVariables&) = delete;
 
-  /// Returns a variable of type int; nothing where the library has no such variable.
-  [[nodiscard]] std::optional<int> integer(const char* name) const;
+  /// Returns a variable that is true or false; nothing where the library has no such variable.
+  [[nodiscard]] std::optional<bool> flag(const char* name) const;
   /// Returns a variable of type char; nothing where the library has no such variable.
   [[nodiscard]] std::optional<std::string> text(const char* name) const;
 

@@ -150,7 +150,8 @@ void start_world() {
   world.switches = find_switches(world.settings, world.node_of_rank, assumed == nullptr ? "" : assumed->node);
   if (rank == 0) compare_with_plan(size);
   world.rules = world.profile_rules ? &*world.profile_rules : &Rules::defaults();
-  world.yields = world.settings.yield && !library_yields();
+  if (!world.settings.yield) world.yields = Yields::nobody;
+  else world.yields = library_yields() ? Yields::library : Yields::here;
   PMPI_Comm_group(MPI_COMM_WORLD, &world.group);
   world.idle = nothing_to_do();
 }

@@ -15,6 +15,7 @@
 #include "job/plan_use.hpp"
 #include "job/settings.hpp"
 #include "job/switches.hpp"
+#include "job/yields.hpp"
 #include "network/agree.hpp"
 
 namespace antiphon::mpi {
@@ -31,7 +32,7 @@ struct World {
   /// This is the profile's decisions followed by the default table, or that table alone.
   const Rules* rules = nullptr;
   std::optional<Rules> profile_rules;
-  bool yields = true;             ///< executors give the core away when nothing moves
+  Yields yields = Yields::here;   ///< who gives the core away when nothing moves
   std::string mpi;                ///< name of the MPI library, as in Question::mpi
   bool restarts_requests = true;  ///< the library's persistent requests can be trusted
   network::Network network;       ///< what messages between nodes travel by

@@ -44,6 +44,15 @@ Fact credit_fact() {
           told ? "ANTIPHON_CREDIT_BYTES" : "the profile " + s.profile_path};
 }
 
+/// Returns who lets other ranks have the core of a rank that waits.
+Fact waiting_fact() {
+  switch (world.yields) {
+    case Yields::library: return {"waiting", "the library gives the core away", "mpi_yield_when_idle"};
+    case Yields::here: return {"waiting", "Antiphon gives the core away", "the library does not"};
+    default: return {"waiting", "the core is kept", "ANTIPHON_YIELD"};
+  }
+}
+
 /// Returns all facts of this run.
 std::vector<Fact> facts_of_job() {
   const network::Network& n = world.network;
@@ -54,6 +63,7 @@ std::vector<Fact> facts_of_job() {
   if (world.switches.known())
     facts.push_back({"switches", std::to_string(world.switches.count()), world.switches.source});
   facts.push_back(credit_fact());
+  facts.push_back(waiting_fact());
   if (!s.profile_path.empty()) facts.push_back({"profile", s.profile_path, s.profile_source});
   if (const std::int64_t rules = recalled.learned_rules; rules > 0)
     facts.push_back({"learned", std::to_string(rules) + (rules == 1 ? " rule" : " rules"), recalled.learned_path});

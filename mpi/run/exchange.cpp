@@ -53,6 +53,7 @@ int Exchange::go_on(Waiting& waiting) {
     return requests_.wait_for_all();
   }
   while (!done()) {
+    waiting.note_library_look();
     if (const int rc = requests_.test(); rc != MPI_SUCCESS) return rc;
     const bool moved = requests_.any_ended();
     if (moved) {

@@ -31,7 +31,7 @@ class Exchange final : public Runner {
   struct Options {
     CreditLimits limits;
     double patience_s = 0;  ///< in step; StepPatience::usual_s() suits messages of usual length
-    bool yields = true;
+    Yields yields = Yields::here;
     int first_tag = default_first_tag;
     /// Data of at least so many bytes, which both ends know, travel as frames; 0: none do. Equal on all ranks.
     std::int64_t encode_bytes = 0;

@@ -77,6 +77,7 @@ int Executor::wait_for_all(bool& moved) {
 }
 
 int Executor::look(Waiting& waiting, bool& moved) {
+  if (messages_.any_in_library()) waiting.note_library_look();
   if (const int rc = messages_.test(); rc != MPI_SUCCESS) return rc;
   moved = messages_.any_ended();
   if (carrier_ && carrier_->busy()) {

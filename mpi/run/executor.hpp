@@ -25,7 +25,7 @@ namespace antiphon::mpi {
 class Executor final : public Runner {
  public:
   struct Options {
-    bool yields = true;
+    Yields yields = Yields::here;
     /// This is added to the schedule's tags, so that schedules that run at the same time on one communicator use
     /// different tags.
     int tag_base = 0;
@@ -48,11 +48,8 @@ class Executor final : public Runner {
   void use_carrier(std::unique_ptr<MulticastCarrier> carrier);
 
   /// Sends what stays within the node through this memory, from the next run on; null: as the library's messages. All
-  /// ranks of the node do so alike. `yields` is as in the options.
-  void use_node_memory(NodeMemory* memory, bool yields) {
-    messages_.use_node_memory(memory);
-    set_yields(yields);
-  }
+  /// ranks of the node do so alike.
+  void use_node_memory(NodeMemory* memory) { messages_.use_node_memory(memory); }
   /// Changes Options::tag_base between two runs.
   void use_tags(int tag_base) { messages_.use_tags(tag_base); }
 

@@ -49,6 +49,8 @@ class PieceMessages {
   int send(const Piece& piece, int peer, int tag) { return post(piece, peer, tag, true); }
   int receive(const Piece& piece, int peer, int tag) { return post(piece, peer, tag, false); }
   int test();
+  /// Tells whether test() asks the library.
+  [[nodiscard]] bool any_in_library() const { return requests_.active() > 0; }
   /// Waits in the library, while nothing else is under way.
   int wait_for_all() { return requests_.wait_for_all(); }
   [[nodiscard]] bool only_in_library() const { return transfers_.active() == 0; }

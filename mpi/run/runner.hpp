@@ -43,8 +43,7 @@ struct Binding {
 /// Use this loop, or run(), which waits. After an error a runner must not be advanced.
 class Runner {
  public:
-  /// `yields` says that a wait gives the core away while nothing moves.
-  explicit Runner(bool yields) : yields_(yields) {}
+  explicit Runner(Yields yields) : yields_(yields) {}
   virtual ~Runner() = default;
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
@@ -80,10 +79,9 @@ class Runner {
  protected:
   /// Advances until nothing moves or all is done. `waiting` says whether and how it may wait for a move.
   virtual int go_on(Waiting& waiting) = 0;
-  void set_yields(bool yields) { yields_ = yields; }
 
  private:
-  bool yields_;
+  Yields yields_;
 };
 
 }  // namespace antiphon::mpi

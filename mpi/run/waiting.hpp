@@ -9,9 +9,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "job/clock.hpp"
 #include "job/progress.hpp"
+#include "job/yields.hpp"
 
 namespace antiphon::mpi {
 
@@ -49,8 +51,8 @@ inline constexpr std::int64_t slowest_link_bits_per_s = 1'000'000;
 /// Holds the policy for one wait, from its start to its end, with what it has seen since anything moved.
 class Waiting {
  public:
-  /// Serves a caller that has nothing else to do. `yields` says that the rank gives its core away when nothing moves.
-  explicit Waiting(bool yields) : waits_(true), yields_(yields) {}
+  /// Serves a caller that has nothing else to do.
+  explicit Waiting(Yields yields) : waits_(true), yields_(yields) {}
   /// Serves callers that only look and never wait.
   static Waiting never() { return {}; }
 
@@ -62,10 +64,13 @@ class Waiting {
     looks_ = 0;
     slept_ns_ = 0;
   }
+  /// Notes that the library was asked whether something has ended.
+  void note_library_look() { asked_library_ = true; }
   /// Lets other operations, and the ranks that share this core, advance because nothing moved.
-  void pause() const {
+  void pause() {
     if (operations_under_way()) make_progress();
-    if (yields_) sched_yield();
+    const bool library_did = yields_ == Yields::library && std::exchange(asked_library_, false);
+    if (yields_ != Yields::nobody && !library_did) sched_yield();
   }
 
   /// Returns how long this look for packets may sleep: not at all, because messages are under way too and need this
@@ -91,12 +96,13 @@ class Waiting {
 
   [[nodiscard]] int looks_before_sleep(double crowding) const {
     if (crowding <= waiting::own_core_crowding) return waiting::looks_on_own_core;
-    return yields_ ? waiting::looks_on_shared_core : 0;
+    return yields_ == Yields::nobody ? 0 : waiting::looks_on_shared_core;
   }
 
   bool waits_ = false;
-  bool yields_ = false;
-  int looks_ = 0;  ///< for packets, since anything moved
+  Yields yields_ = Yields::nobody;
+  bool asked_library_ = false;  ///< since the last pause
+  int looks_ = 0;               ///< for packets, since anything moved
   std::int64_t slept_ns_ = 0;
 };
 

@@ -120,6 +120,8 @@ void Profile::refine_guess(const HostFacts& facts) {
   processors.cores_per_node = facts.cores_per_node;
   processors.nodes_sharing = std::max(facts.nodes_sharing, 1);
   processors.turn_s = usual_turn_s;
+  // With both libraries, a message that a rank waits for was seen one turn after it was taken in.
+  for (LinkClass& link : link_classes) link.told_next_turn = true;
   const double payload =
       static_cast<double>(facts.link_burst_bytes) * ethernet::payload_bytes / ethernet::full_frame_bytes;
   for (NodeEntry& node : topology.nodes) node.burst_bytes = payload;

@@ -44,7 +44,7 @@ constexpr double worth_leaving = 2.0;
 /// Of shorter messages a guessed profile knows too little: their times are latencies and overheads. On slow links that
 /// holds for longer ones that are cut into parts: a guess does not know what switches take that store them.
 constexpr std::int64_t least_guessed_bytes = 512;
-constexpr std::int64_t least_guessed_whole_bytes = 2048;
+constexpr std::int64_t least_guessed_whole_bytes = 5120;
 /// Of nonblocking calls, starting and looking after them is a larger part.
 constexpr std::int64_t least_guessed_nonblocking_bytes = 4096;
 constexpr std::int64_t slow_link_bits_per_s = 300'000'000;

@@ -103,3 +103,13 @@ def test_text(wheel: Mpi, run: Callable[..., Any]) -> None:
     assert any(re.search(r"alltoall +64 KiB +3 .* %  rotated:", line) for line in lines), lines
     assert any(re.search(r"bcast +≤ 1 KiB +2 .*library \(\d\)", line) for line in lines), lines
     assert any(re.search(r"\(\d\) .*on one node", line) for line in lines), lines
+
+
+@pytest.mark.parametrize(("library_does", "who"), [("1", "the library gives"), ("0", "Antiphon gives")])
+def test_who_gives_the_core_away(native: Mpi, run: Callable[..., Any], library_does: str, who: str) -> None:
+    """GIVEN a library that gives cores away while it waits, or does not THEN Antiphon does what is left."""
+    if native.family != "openmpi":
+        pytest.skip("Open MPI alone has a variable for it")
+    result = run(native, OMPI_MCA_mpi_yield_when_idle=library_does)
+    (waiting,) = [fact for fact in result.summary["facts"] if fact["name"] == "waiting"]
+    assert waiting["value"].startswith(who), waiting

@@ -108,11 +108,34 @@ TEST_CASE("model choice: no answer where nothing is known") {
 TEST_CASE("model choice: ranks on shared cores do not go round a long ring for a short message") {
   Profile profile = Profile::guess(16, 4, 1e8);
   profile.refine_guess({2, 16, 8192});
-  Asked a = ask_of(Collective::bcast, 4096, 16, 4, 1e8);
+  Asked a = ask_of(Collective::bcast, 8192, 16, 4, 1e8);
   a.cluster = Cluster::blocked(profile, 64, 4);
   const auto answer = answer_to(a);
   REQUIRE(answer);
   CHECK(answer->own.algorithm->name != "scatter_allgather_ring");
+}
+
+TEST_CASE("model choice: on shared cores a message waits for its rank's turn, so that trees are faster than chains") {
+  Profile profile = Profile::guess(16, 1, 1e8);
+  profile.refine_guess({2, 16, 8192});
+  const Cluster cluster = Cluster::blocked(profile, 16, 1);
+  const auto predicted_s = [&](const char* algorithm, std::int64_t bytes) {
+    const Choice choice = parse_choice(Collective::bcast, algorithm);
+    const PredictedCall call{Collective::bcast, bytes, 0, 8};
+    return predict(call, *choice.algorithm, choice.parameters, cluster)->seconds;
+  };
+  // Eight ranks share a core, and each of fifteen hops takes about a turn of each of them.
+  CHECK(predicted_s("chain", 64) > 15 * 7 * profile.processors.turn_s);
+  CHECK(predicted_s("split_binary", 8192) < predicted_s("chain:segment_bytes=2k", 8192));
+  for (const Collective collective : {Collective::bcast, Collective::reduce}) {
+    for (const std::int64_t bytes : {2048, 4096, 8192}) {
+      Asked a = ask_of(collective, bytes, 16, 1, 1e8);
+      a.cluster = cluster;
+      const auto answer = answer_to(a);
+      const Choice choice = answer ? choose_between(a.of_table(), *answer) : a.of_table();
+      CHECK((choice.algorithm == nullptr || choice.algorithm->name != "chain"));
+    }
+  }
 }
 
 TEST_CASE("model choice: a guess leaves short nested schedules of the table alone") {

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks the policy of waiting: how often a rank looks before it sleeps, for how long, and when it may block.
 #include <doctest/doctest.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
 
 #include "run/waiting.hpp"
 
@@ -8,6 +13,19 @@ using antiphon::mpi::begin_operation;
 using antiphon::mpi::end_operation;
 using antiphon::mpi::StepPatience;
 using antiphon::mpi::Waiting;
+using antiphon::mpi::Yields;
+
+namespace {
+
+std::atomic<int> yielded = 0;
+
+}  // namespace
+
+/// Counts, instead of the C library's.
+extern "C" int sched_yield() noexcept {
+  ++yielded;
+  return static_cast<int>(syscall(SYS_sched_yield));
+}
 
 namespace {
 
@@ -33,16 +51,16 @@ struct OperationBeside {
 }  // namespace
 
 TEST_CASE("a rank looks for a while before it sleeps, less long where others need its core") {
-  Waiting waiting(true);
+  Waiting waiting(Yields::here);
   CHECK(looks_before_sleep(waiting, own_core) == 200);
   waiting.note_move();
   CHECK(looks_before_sleep(waiting, shared_core) == 64);
-  Waiting without_yield(false);
+  Waiting without_yield(Yields::nobody);
   CHECK(looks_before_sleep(without_yield, shared_core) == 0);
 }
 
 TEST_CASE("the first sleep for packets is the longest") {
-  Waiting waiting(false);
+  Waiting waiting(Yields::nobody);
   CHECK(waiting.look_for_packets(shared_core) == 5'000'000);
   waiting.note_sleep_in_vain(5'000'000);
   CHECK(waiting.look_for_packets(shared_core) == 1'000'000);
@@ -54,13 +72,13 @@ TEST_CASE("the first sleep for packets is the longest") {
 }
 
 TEST_CASE("messages under way keep a rank awake, and their looks count") {
-  Waiting waiting(true);
+  Waiting waiting(Yields::here);
   for (int i = 0; i < 1000; ++i) CHECK(waiting.look_beside_messages() == 0);
   CHECK(waiting.look_for_packets(own_core) == 5'000'000);
 }
 
 TEST_CASE("operations beside a wait go on in its pauses and keep it from blocking") {
-  Waiting waiting(false);
+  Waiting waiting(Yields::nobody);
   CHECK(waiting.may_block(8));
   CHECK_FALSE(waiting.may_block(7));
   {
@@ -72,6 +90,22 @@ TEST_CASE("operations beside a wait go on in its pauses and keep it from blockin
   }
   waiting.pause();
   CHECK(OperationBeside::advanced == 1);
+}
+
+TEST_CASE("a core is given away once, by the library or here") {
+  const auto given_away = [](Yields yields, bool asks_library) {
+    Waiting waiting(yields);
+    const int before = yielded;
+    for (int i = 0; i < 3; ++i) {
+      if (asks_library) waiting.note_library_look();
+      waiting.pause();
+    }
+    return yielded - before;
+  };
+  CHECK(given_away(Yields::library, true) == 0);
+  CHECK(given_away(Yields::library, false) == 3);
+  CHECK(given_away(Yields::here, true) == 3);
+  CHECK(given_away(Yields::nobody, false) == 0);
 }
 
 TEST_CASE("who only looks neither blocks nor sleeps") {
