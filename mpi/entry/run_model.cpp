@@ -57,7 +57,8 @@ Profile profile_of_run() {
   const int count = nodes.empty() ? 1 : *std::max_element(nodes.begin(), nodes.end()) + 1;
   const int ranks_per_node = (static_cast<int>(nodes.size()) + count - 1) / count;
   Profile profile = Profile::guess(count, ranks_per_node, static_cast<double>(s.link_bits_per_s));
-  profile.refine_guess({world.network.cores_per_node, world.network.nodes_sharing, s.link_burst_bytes});
+  const network::Network& n = world.network;
+  profile.refine_guess({n.cores_per_node, n.nodes_sharing, s.link_burst_bytes, n.turn_s});
   return profile;
 }
 

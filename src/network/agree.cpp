@@ -152,17 +152,23 @@ Network read(const Findings& all, const Told& told) {
   return unclear(why);
 }
 
-/// Notes how many nodes share a machine, and how many cores the smallest machine has.
+/// Notes how many nodes share a machine, how many cores the smallest machine has, and a usual rank's turn on one.
 void count_machines(Network& n, const std::vector<Sighting>& sightings, const std::vector<int>& node_of_rank) {
   std::map<std::string, std::set<int>> nodes_on;
+  std::vector<double> looks_s;
   for (std::size_t r = 0; r < sightings.size(); ++r) {
     const Machine& machine = sightings[r].machine;
     if (machine.cores > 0 && (n.cores_per_node == 0 || machine.cores < n.cores_per_node))
       n.cores_per_node = machine.cores;
     if (!machine.boot_id.empty()) nodes_on[machine.boot_id].insert(node_of_rank[r]);
+    if (machine.look_s > 0) looks_s.push_back(machine.look_s);
   }
   for (const auto& [machine, nodes] : nodes_on)
     n.nodes_sharing = std::max(n.nodes_sharing, static_cast<int>(nodes.size()));
+  if (n.nodes_sharing < 2 || looks_s.empty()) return;
+  const auto middle = looks_s.begin() + static_cast<std::ptrdiff_t>(looks_s.size() / 2);
+  std::nth_element(looks_s.begin(), middle, looks_s.end());
+  n.turn_s = *middle;
 }
 
 }  // namespace

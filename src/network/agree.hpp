@@ -54,6 +54,7 @@ struct Network {
   std::string between_nodes;     ///< one node: what the settings say about messages to others
   int cores_per_node = 0;        ///< of the smallest machine; 0: unknown
   int nodes_sharing = 1;         ///< so many nodes (containers, namespaces) are on one machine and share its cores
+  double turn_s = 0;             ///< how long a rank that waits holds such a core; 0: unknown, or nodes do not share
 
   /// Returns one line: transport, interface and rate, each with its source.
   [[nodiscard]] std::string line() const;

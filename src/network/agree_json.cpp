@@ -20,8 +20,13 @@ Json to_json(const Sighting& s) {
                   {"component", s.told.component},
                   {"interfaces", s.told.interfaces},
                   {"source", s.told.source}};
-  return {{"links", links}, {"devices", devices},           {"told", told},
-          {"host", s.host}, {"boot_id", s.machine.boot_id}, {"cores", s.machine.cores}};
+  return {{"links", links},
+          {"devices", devices},
+          {"told", told},
+          {"host", s.host},
+          {"boot_id", s.machine.boot_id},
+          {"cores", s.machine.cores},
+          {"look_s", s.machine.look_s}};
 }
 
 Sighting sighting_from_json(const Json& json) {
@@ -43,7 +48,8 @@ Sighting sighting_from_json(const Json& json) {
   s.told = {told.at("transport").as_string(), told.at("component").as_string(), told.at("interfaces").as_string(),
             told.at("source").as_string()};
   s.host = json.at("host").as_string();
-  s.machine = {json.at("boot_id").as_string(), static_cast<int>(json.at("cores").as_integer())};
+  s.machine = {json.at("boot_id").as_string(), static_cast<int>(json.at("cores").as_integer()),
+               json.at("look_s").as_real()};
   return s;
 }
 
@@ -60,6 +66,7 @@ Json to_json(const Network& n) {
             {"between_nodes", n.between_nodes},
             {"cores_per_node", n.cores_per_node},
             {"nodes_sharing", n.nodes_sharing},
+            {"turn_s", n.turn_s},
             {"line", n.line()}};
   const Measuring& m = n.measuring;
   if (m.rounds > 0) {
@@ -82,7 +89,8 @@ Network network_from_json(const Json& json) {
           .rate_is_claimed = json.at("rate_is_claimed").as_boolean(),
           .between_nodes = text("between_nodes"),
           .cores_per_node = static_cast<int>(json.at("cores_per_node").as_integer()),
-          .nodes_sharing = static_cast<int>(json.at("nodes_sharing").as_integer())};
+          .nodes_sharing = static_cast<int>(json.at("nodes_sharing").as_integer()),
+          .turn_s = json.at("turn_s").as_real()};
 }
 
 }  // namespace antiphon::network

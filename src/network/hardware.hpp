@@ -28,6 +28,7 @@ struct Device {
 struct Machine {
   std::string boot_id;  ///< equal on nodes of one machine only; empty: unknown
   int cores = 0;        ///< that are online; 0: unknown
+  double look_s = 0;    ///< processor time of a look for messages in vain; 0: unknown
 };
 
 /// Reads the machine of this node; `root` as for read_interface().

@@ -119,7 +119,7 @@ void Profile::refine_guess(const HostFacts& facts) {
   constexpr double usual_turn_s = 5e-6;
   processors.cores_per_node = facts.cores_per_node;
   processors.nodes_sharing = std::max(facts.nodes_sharing, 1);
-  processors.turn_s = usual_turn_s;
+  processors.turn_s = facts.turn_s > 0 ? facts.turn_s : usual_turn_s;
   // With both libraries, a message that a rank waits for was seen one turn after it was taken in.
   for (LinkClass& link : link_classes) link.told_next_turn = true;
   const double payload =

@@ -117,7 +117,7 @@ TEST_CASE("model choice: ranks on shared cores do not go round a long ring for a
 
 TEST_CASE("model choice: on shared cores a message waits for its rank's turn, so that trees are faster than chains") {
   Profile profile = Profile::guess(16, 1, 1e8);
-  profile.refine_guess({2, 16, 8192});
+  profile.refine_guess({2, 16, 8192, 8e-6});
   const Cluster cluster = Cluster::blocked(profile, 16, 1);
   const auto predicted_s = [&](const char* algorithm, std::int64_t bytes) {
     const Choice choice = parse_choice(Collective::bcast, algorithm);
