@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "antiphon/verify.hpp"
+#include "most_ranks.hpp"
 
 using namespace antiphon;
 
@@ -38,7 +39,7 @@ void expect_small(const Algorithm& a, int size, std::int64_t bytes) {
 TEST_CASE("schedules of 1,024 ranks have a few operations a rank, also for 1 MiB blocks") {
   for (const Algorithm* a : algorithms()) {
     CAPTURE(full_name(*a));
-    expect_small(*a, 1024, std::int64_t{1} << 20);
+    if (!few_ranks()) expect_small(*a, 1024, std::int64_t{1} << 20);
     expect_small(*a, 1024, 64);
   }
 }
