@@ -40,6 +40,8 @@ CLUSTERS: dict[str, tuple[str, str]] = {
     "4x4-10gbit": ("--nodes 4 --ranks-per-node 4 --link-rate 10gbit", ""),
     "16x1-10mbit": ("--nodes 16 --link-rate 10mbit", ""),
     "16x1-hidden": ("--cluster ethernet-16 --hide-rate", ""),
+    "6x3": ("--nodes 6 --ranks-per-node 3", ""),
+    "3x5-1gbit": ("--nodes 3 --ranks-per-node 5 --link-rate 1gbit", ""),
 }
 LOW = 0.97
 

@@ -254,6 +254,7 @@ Choice choose_as_run(const JsonNode& request, const Question& question, const Ru
     facts.cores_per_node = static_cast<int>(request.integer_or("cores_per_node", 0, 0, max_ranks));
     facts.nodes_sharing = static_cast<int>(request.integer_or("nodes_sharing", 1, 1, max_ranks));
     facts.link_burst_bytes = request.integer_or("link_burst_bytes", 0, 0, max_bytes);
+    if (const auto turn = request.find("turn_s")) facts.turn_s = turn->number(0, 1);
     profile->refine_guess(facts);
   }
   return choose_with_model(rules, question, *profile);
