@@ -3,12 +3,13 @@
 
 #include <mpi.h>
 #include <sched.h>
-#include <time.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <optional>
 #include <string>
 
+#include "job/clock.hpp"
 #include "job/library_traits.hpp"
 #include "job/library_variables.hpp"
 #include "job/node_name.hpp"
@@ -30,23 +31,17 @@ network::Told told() {
   });
 }
 
-double processor_time_s() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
 /// Returns the processor time that a look for messages in vain takes, and giving the core away after it: so long a rank
 /// that waits keeps others from a core that they share.
 double time_of_look_s() {
   constexpr int looks = 16;
-  const double began_s = processor_time_s();
+  const std::int64_t began_ns = processor_ns();
   for (int i = 0; i < looks; ++i) {
     int found = 0;
     PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &found, MPI_STATUS_IGNORE);
     sched_yield();
   }
-  return (processor_time_s() - began_s) / looks;
+  return 1e-9 * static_cast<double>(processor_ns() - began_ns) / looks;
 }
 
 Sighting look() {
