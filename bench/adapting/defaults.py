@@ -14,6 +14,7 @@ import argparse
 import gzip
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -40,10 +41,19 @@ CLUSTERS: dict[str, tuple[str, str]] = {
     "4x4-10gbit": ("--nodes 4 --ranks-per-node 4 --link-rate 10gbit", ""),
     "16x1-10mbit": ("--nodes 16 --link-rate 10mbit", ""),
     "16x1-hidden": ("--cluster ethernet-16 --hide-rate", ""),
-    "6x3": ("--nodes 6 --ranks-per-node 3", ""),
-    "3x5-1gbit": ("--nodes 3 --ranks-per-node 5 --link-rate 1gbit", ""),
 }
 LOW = 0.97
+
+
+def lab_of(name: str) -> tuple[str, str]:
+    """Returns the options for a cluster of that name, or of a shape like 6x3 or 3x5-1gbit: nodes x ranks, links."""
+    if name in CLUSTERS:
+        return CLUSTERS[name]
+    shape = re.fullmatch(r"(\d+)x(\d+)(?:-(\d+[mg]bit))?", name)
+    if not shape:
+        raise SystemExit(f"error: no cluster and no shape: {name}")
+    nodes, ranks, rate = shape.groups(default="100mbit")
+    return f"--nodes {nodes} --ranks-per-node {ranks} --link-rate {rate}", ""
 
 
 def antiphon(*words: object) -> None:
@@ -55,7 +65,7 @@ def antiphon(*words: object) -> None:
 
 def measure(name: str, mpi: str, sizes: str, budget_s: float, file: Path) -> None:
     """Measures one cluster with one library."""
-    cluster, options = CLUSTERS[name]
+    cluster, options = lab_of(name)
     antiphon("lab", "up", "--name", LAB, *cluster.split())
     try:
         with tempfile.TemporaryDirectory(prefix="antiphon-defaults-") as folder:
@@ -101,7 +111,11 @@ def main() -> None:
     parser.add_argument("--bytes", default=SIZES)
     parser.add_argument("--budget", type=float, default=0.5, help="as of `antiphon bench`")
     parser.add_argument("--table", action="store_true")
-    parser.add_argument("what", nargs="+", help=f"of {', '.join(CLUSTERS)}, then the folder; with --table: files")
+    parser.add_argument(
+        "what",
+        nargs="+",
+        help=f"of {', '.join(CLUSTERS)}, or shapes like 3x5-1gbit, then the folder; with --table: files",
+    )
     args = parser.parse_args()
     if args.table:
         return table([Path(file) for file in args.what])

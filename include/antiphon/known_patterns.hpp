@@ -17,8 +17,9 @@ namespace antiphon {
 /// so little goes into and out of every node that the order has no effect, or ranks that share their nodes have nothing
 /// but short messages.
 bool is_short(const Pattern& pattern, const Fabric& fabric);
-/// At most this much goes into and out of every node of a short pattern.
-inline constexpr std::int64_t short_pattern_bytes = 8192;
+/// Returns the most that goes into and out of every node of a short pattern: what its link carries in half a
+/// millisecond, or 8 KiB.
+std::int64_t short_pattern_bytes(const Fabric& fabric);
 /// The longest short message; about 8 KiB, since counts vary.
 inline constexpr std::int64_t short_message_bytes = 9216;
 

@@ -367,8 +367,11 @@ std::unique_ptr<Exchange> CommState::make_exchange(const Choice& choice, bool in
   Problem p;
   p.parameters = in_step ? credit_choice().parameters : choice.parameters;
   CreditLimits limits = limits_of(p);
-  if (in_step) {  // as many pieces under way as in the phases
+  if (in_step) {  // pieces as long as in the phases, and as many under way
     p.parameters = choice.parameters;
+    const std::int64_t piece_bytes = p.parameter("piece_bytes");
+    if (piece_bytes > 0) limits.piece_bytes = std::min(piece_bytes, limits.credit_bytes);
+    limits.short_bytes = std::max(limits.short_bytes, limits.piece_bytes);
     limits.sender_bytes = std::min(limits.credit_bytes, limits.piece_bytes * p.parameter("window"));
   }
   return make_exchange(limits, first_tag, encodes(choice) ? choice.parameters.back().value : 0, judges_alone);

@@ -62,8 +62,8 @@ KnownPatterns::Digest KnownPatterns::digest(const Problem& p) {
   }
   const bool is_short = most_on_a_node_ >= many_ranks_on_a_node
                             ? longest <= short_message_bytes
-                            : own[far_bytes] * most_on_a_node_ <= short_pattern_bytes;
-  const bool was_short = most_sent_bytes_ <= std::max(short_pattern_bytes, 2 * sent);
+                            : own[far_bytes] * most_on_a_node_ <= short_pattern_bytes(fabric_);
+  const bool was_short = most_sent_bytes_ <= std::max(short_pattern_bytes(fabric_), 2 * sent);
   told_for_ = call_;
   most_sent_bytes_ = 0;
   own[long_calls] = is_short && was_short ? 0 : 1;

@@ -67,8 +67,14 @@ int lowest(std::uint64_t bits) {
 
 }  // namespace
 
+std::int64_t short_pattern_bytes(const Fabric& fabric) {
+  constexpr std::int64_t on_slow_links = 8192;
+  constexpr double short_s = 0.5e-3;
+  return std::max(on_slow_links, static_cast<std::int64_t>(fabric.link_bytes_per_s * short_s));
+}
+
 bool is_short(const Pattern& pattern, const Fabric& fabric) {
-  if (lower_bound(pattern, fabric).node_bytes <= short_pattern_bytes) return true;
+  if (lower_bound(pattern, fabric).node_bytes <= short_pattern_bytes(fabric)) return true;
   return are_crowded(pattern.size, fabric) &&
          std::all_of(pattern.messages.begin(), pattern.messages.end(),
                      [](const PatternMessage& m) { return m.bytes <= short_message_bytes; });
@@ -139,7 +145,7 @@ void KnownPatterns::take_in(std::span<const std::int64_t> rows) {
     counts.insert(counts.end(), row.begin(), row.begin() + size_);
     agreed &= static_cast<Noted>(row[ranks + noted_calls]);
     const std::int64_t sends = std::accumulate(row.begin(), row.begin() + size_, std::int64_t{0});
-    was_short = was_short && row[ranks + most_sent] <= std::max(short_pattern_bytes, 2 * sends);
+    was_short = was_short && row[ranks + most_sent] <= std::max(short_pattern_bytes(fabric_), 2 * sends);
   }
   gathered_for_ = next_gathering_;
   Pattern pattern = Pattern::of_counts(size_, counts);

@@ -115,7 +115,7 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_nonblocking_calls_have_their_own_choice(capsys: pytest.CaptureFixture[str]) -> None:
     """GIVEN the same call, nonblocking THEN it is held against what the library does for that."""
-    options = ["bcast", "--ranks", "16", "--bytes", "1m", "--link-rate", "10gbit", "--mpi", "openmpi", "--json"]
+    options = ["bcast", "--ranks", "16", "--bytes", "1m", "--link-rate", "40gbit", "--mpi", "openmpi", "--json"]
     blocking, nonblocking = (json.loads(explain(capsys, *options, *more)) for more in ([], ["--nonblocking"]))
     assert nonblocking["question"]["nonblocking"] and not blocking["question"]["nonblocking"]
     assert "call" in {fact["name"] for fact in nonblocking["facts"]}

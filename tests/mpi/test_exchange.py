@@ -25,9 +25,9 @@ SMALL = "credit:piece_bytes=1000,credit_bytes=3000,sender_bytes=2000,short_bytes
 Run = Callable[..., Any]
 
 
-def cluster(ranks: int) -> dict[str, str]:
+def cluster(ranks: int, bits_per_s: int = 100_000_000) -> dict[str, str]:
     """Makes Antiphon take each rank for a node of its own."""
-    return {"ANTIPHON_NODES": ",".join(f"node{i}" for i in range(ranks)), "ANTIPHON_LINK_BITS_PER_S": "100000000"}
+    return {"ANTIPHON_NODES": ",".join(f"node{i}" for i in range(ranks)), "ANTIPHON_LINK_BITS_PER_S": str(bits_per_s)}
 
 
 @pytest.mark.parametrize("choice", ["credit", SMALL, "auto"])
@@ -41,6 +41,16 @@ def test_patterns(wheel: Mpi, n: int, choice: str, compiled: Run, run_ranks: Run
     assert "fine" in result.text.split()
     if choice != "auto":
         assert "credit" in result.used("alltoallv")
+
+
+@pytest.mark.parametrize("bits_per_s", [300_000_000, 1_000_000_000])
+def test_longer_pieces_on_faster_links(native: Mpi, bits_per_s: int, compiled: Run, run_ranks: Run) -> None:
+    """GIVEN faster links THEN ranks in step, whose pieces are longer there, receive every byte."""
+    variables = {"ANTIPHON_ADAPT": "off", **cluster(5, bits_per_s)}
+    result = run_ranks(native, 5, [compiled(native, [PATTERNS])], **variables)
+    assert result.returncode == 0, result.text
+    assert "fine" in result.text.split()
+    assert "credit in step" in {row["algorithm"] for row in result.calls("alltoallv")}
 
 
 def test_credit_of_the_profile(native: Mpi, compiled: Run, run_ranks: Run) -> None:
