@@ -151,6 +151,7 @@ std::vector<Parameters> variations(const PredictedCall& call, const Algorithm& a
 struct SearchOptions {
   bool parameters = true;    ///< search them; false: defaults only
   int max_evaluations = 64;  ///< for each algorithm
+  int threads = 1;           ///< that evaluate algorithms at once
 };
 
 /// Returns one algorithm's best parameters by the model: it tries piece sizes m/2^i, then climbs hills (paper 5,

@@ -40,6 +40,8 @@ bool has_root(Collective collective);
 bool is_reduction(Collective collective);
 /// Sizes differ from block to block (the vector collectives and reduce_scatter).
 bool is_irregular(Collective collective);
+/// A call has a block for each rank, and not one message that may be cut into blocks.
+bool has_blocks(Collective collective);
 
 /// A value of a builder's parameter, by name.
 struct ParameterValue {

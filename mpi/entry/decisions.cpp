@@ -100,16 +100,7 @@ Choice Decisions::choose(Question& question) const {
 }
 
 /// Returns how many blocks of the choice's size a message can have at most.
-int Decisions::blocks_of(Collective collective) const {
-  switch (collective) {
-    case Collective::bcast:
-    case Collective::reduce:
-    case Collective::allreduce:
-    case Collective::scan:
-    case Collective::exscan: return 1;
-    default: return shape_.size;
-  }
-}
+int Decisions::blocks_of(Collective collective) const { return has_blocks(collective) ? shape_.size : 1; }
 
 /// Encodes the choice's messages on trial, if that can pay.
 void Decisions::encode(Decision& decision) const {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capi/model_requests.hpp"
 
+#include <algorithm>
+#include <thread>
+
 #include "antiphon/closed_forms.hpp"
 #include "antiphon/cost.hpp"
 #include "antiphon/error.hpp"
@@ -164,12 +167,24 @@ Json read_profile_request(const JsonNode& request) {
           {"credit_bytes", profile.contention.credit_bytes}};
 }
 
+namespace {
+
+/// Returns how many algorithms to evaluate at once: the schedules of very many ranks take up to a GiB for each.
+int threads_for(int ranks) {
+  constexpr int very_many_ranks = 8192;
+  const int cores = std::max(static_cast<int>(std::thread::hardware_concurrency()), 1);
+  return ranks > very_many_ranks ? std::min(cores, 2) : cores;
+}
+
+}  // namespace
+
 Json predict_request(const JsonNode& request) {
   const Cluster cluster = read_cluster(request).sharing_memory();
   PredictedCall call = read_call(request, cluster);
   const auto barrier = read_barrier(request);
   const SearchOptions options{request.boolean_or("search", true),
-                              static_cast<int>(request.integer_or("max_evaluations", 64, 1, 4096))};
+                              static_cast<int>(request.integer_or("max_evaluations", 64, 1, 4096)),
+                              threads_for(cluster.ranks())};
   const auto choices = request.find("choices");
   Json sizes = Json::array();
   for (const std::int64_t bytes : read_sizes(request)) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The model's choice: each algorithm with the parameters that the model finds best for it.
 #include <algorithm>
+#include <atomic>
+#include <functional>
+#include <future>
 #include <map>
 
 #include "antiphon/closed_forms.hpp"
@@ -134,6 +137,19 @@ class Search {
   std::map<std::vector<std::int64_t>, double> known_;
 };
 
+/// Calls task(0), …, task(count − 1) on at most so many threads; each takes the next index that is left.
+void for_each_index(std::size_t count, int threads, const std::function<void(std::size_t)>& task) {
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    for (std::size_t i = next++; i < count; i = next++) task(i);
+  };
+  std::vector<std::future<void>> others;
+  while (std::ssize(others) + 1 < std::min<std::ptrdiff_t>(threads, static_cast<std::ptrdiff_t>(count)))
+    others.push_back(std::async(std::launch::async, work));
+  work();
+  for (std::future<void>& other : others) other.get();
+}
+
 }  // namespace
 
 std::optional<RankedChoice> best_parameters(const PredictedCall& call, const Algorithm& algorithm,
@@ -147,10 +163,19 @@ std::optional<RankedChoice> best_parameters(const PredictedCall& call, const Alg
 
 std::vector<RankedChoice> rank_candidates(const PredictedCall& call, const Cluster& cluster,
                                           const SearchOptions& options, std::vector<LeftOut>* left_out) {
+  const auto algorithms = algorithms_for(call.collective);
+  struct Found {
+    std::optional<RankedChoice> best;
+    std::vector<LeftOut> left_out;
+  };
+  std::vector<Found> found(algorithms.size());
+  for_each_index(algorithms.size(), options.threads, [&](std::size_t i) {
+    found[i].best = best_parameters(call, *algorithms[i], cluster, options, &found[i].left_out);
+  });
   std::vector<RankedChoice> candidates;
-  for (const Algorithm* algorithm : algorithms_for(call.collective)) {
-    if (auto best = best_parameters(call, *algorithm, cluster, options, left_out))
-      candidates.push_back(std::move(*best));
+  for (Found& one : found) {
+    if (one.best) candidates.push_back(std::move(*one.best));
+    if (left_out != nullptr) left_out->insert(left_out->end(), one.left_out.begin(), one.left_out.end());
   }
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const RankedChoice& a, const RankedChoice& b) { return a.seconds < b.seconds; });

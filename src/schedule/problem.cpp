@@ -44,6 +44,11 @@ bool is_irregular(Collective c) {
          c == Collective::alltoallv || c == Collective::reduce_scatter;
 }
 
+bool has_blocks(Collective c) {
+  return c != Collective::bcast && c != Collective::reduce && c != Collective::allreduce && c != Collective::scan &&
+         c != Collective::exscan;
+}
+
 std::int64_t Problem::parameter(std::string_view parameter_name) const {
   for (const ParameterValue& p : parameters) {
     if (p.name == parameter_name) return p.value;

@@ -291,11 +291,8 @@ double enough_to_leave(const Question& question, bool guessed) {
 
 std::int64_t least_bytes_to_guess(const Question& question) {
   if (question.nonblocking) return least_guessed_nonblocking_bytes;
-  constexpr std::array of_whole_messages{Collective::bcast, Collective::reduce, Collective::allreduce, Collective::scan,
-                                         Collective::exscan};
-  const bool whole =
-      std::find(of_whole_messages.begin(), of_whole_messages.end(), question.collective) != of_whole_messages.end();
-  return whole && question.link_bits_per_s < slow_link_bits_per_s ? least_guessed_whole_bytes : least_guessed_bytes;
+  const bool may_be_cut = !has_blocks(question.collective) && question.link_bits_per_s < slow_link_bits_per_s;
+  return may_be_cut ? least_guessed_whole_bytes : least_guessed_bytes;
 }
 
 }  // namespace

@@ -87,4 +87,4 @@ def evaluations(ranks: int) -> int:
     """Returns how many parameters are tried for each algorithm: fewer where each takes long, so that all end within
     seconds.
     """
-    return min(64, max(2, EVALUATED_RANKS // ranks))
+    return min(64, max(1, EVALUATED_RANKS // ranks))
