@@ -162,9 +162,8 @@ class Predictor {
   /// Where a message is cut into shorter blocks for more ranks, their bytes hide at first how their number grows.
   [[nodiscard]] double over_ranks_of_any_length(const Cluster& cluster) const {
     const Predictor least(shortest(cluster.ranks()), algorithm_, parameters_, limits_);
-    const bool hides = !has_blocks(call_.collective) && least.call_.bytes < call_.bytes;
-    const bool quick = limits_.max_ranks < std::numeric_limits<int>::max();
-    return hides && !quick ? std::max(over_ranks(cluster), least.over_ranks(cluster)) : over_ranks(cluster);
+    const bool may_hide = !has_blocks(call_.collective) && limits_.max_ranks == std::numeric_limits<int>::max();
+    return std::max(over_ranks(cluster), may_hide && least.call_.bytes < call_.bytes ? least.over_ranks(cluster) : 0);
   }
 
   /// Tells whether shorter messages have fewer pieces, few enough to evaluate them.
