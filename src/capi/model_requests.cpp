@@ -169,7 +169,7 @@ Json read_profile_request(const JsonNode& request) {
 
 namespace {
 
-/// Returns how many algorithms to evaluate at once: the schedules of very many ranks take up to a GiB for each.
+/// Returns how many algorithms to evaluate at once: of very many ranks each takes 150 MiB and more.
 int threads_for(int ranks) {
   constexpr int very_many_ranks = 8192;
   const int cores = std::max(static_cast<int>(std::thread::hardware_concurrency()), 1);

@@ -69,6 +69,7 @@ def usable(mpi: Mpi) -> bool:
     return not (mpi.name == "MPICH" and mpi.version.startswith("4.0"))
 
 
+@pytest.mark.measures
 def test_one_rank_on_each_node(cluster: Callable[..., ClusterSpec], built: tuple[Mpi, Path]) -> None:
     mpi, program = built
     nodes = 16 if usable(mpi) else 2

@@ -43,10 +43,13 @@ def test_patterns(wheel: Mpi, n: int, choice: str, compiled: Run, run_ranks: Run
         assert "credit" in result.used("alltoallv")
 
 
+@pytest.mark.parametrize("compress", ["off", "force"])
 @pytest.mark.parametrize("bits_per_s", [300_000_000, 1_000_000_000])
-def test_longer_pieces_on_faster_links(native: Mpi, bits_per_s: int, compiled: Run, run_ranks: Run) -> None:
+def test_longer_pieces_on_faster_links(
+    native: Mpi, bits_per_s: int, compress: str, compiled: Run, run_ranks: Run
+) -> None:
     """GIVEN faster links THEN ranks in step, whose pieces are longer there, receive every byte."""
-    variables = {"ANTIPHON_ADAPT": "off", **cluster(5, bits_per_s)}
+    variables = {"ANTIPHON_ADAPT": "off", "ANTIPHON_COMPRESS": compress, **cluster(5, bits_per_s)}
     result = run_ranks(native, 5, [compiled(native, [PATTERNS])], **variables)
     assert result.returncode == 0, result.text
     assert "fine" in result.text.split()
