@@ -27,19 +27,14 @@ COLLECTIVES = ["barrier", "bcast", "scatter", "gather", "allgather", "alltoall",
 COLLECTIVES += ["reduce", "allreduce", "reduce_scatter_block"]
 SIZES = "8,1k,8k,64k,256k,1m"
 LAB = "defaults"
-#: What `antiphon lab up` makes, and more options of `antiphon bench`.
+#: Clusters that are more than a shape: what `antiphon lab up` makes, and more options of `antiphon bench`.
 CLUSTERS: dict[str, tuple[str, str]] = {
     "16x1": ("--cluster ethernet-16", ""),
     "16x4": ("--cluster paper2-16x4", ""),
     "16x4-dealt": ("--cluster paper2-16x4", "--map-by node"),
-    "8x8": ("--nodes 8 --ranks-per-node 8", ""),
-    "5x1": ("--nodes 5", ""),
-    "12x1": ("--nodes 12", ""),
     "33-on-16": ("--nodes 16 --ranks-per-node 3", "-n 33"),
     "two-racks": ("--cluster two-racks-16x4", ""),
     "8x2-1gbit": ("--cluster gigabit-8 --ranks-per-node 2", ""),
-    "4x4-10gbit": ("--nodes 4 --ranks-per-node 4 --link-rate 10gbit", ""),
-    "16x1-10mbit": ("--nodes 16 --link-rate 10mbit", ""),
     "16x1-hidden": ("--cluster ethernet-16 --hide-rate", ""),
 }
 LOW = 0.97

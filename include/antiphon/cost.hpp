@@ -87,6 +87,9 @@ struct Prediction {
   std::int64_t pieces = 0;  ///< that were simulated for it, or work that takes as long
 };
 
+/// The schedules of more ranks take so long to build, and so much memory, that fewer are looked at.
+inline constexpr int very_many_ranks = 8192;
+
 /// Lists what a prediction may leave out in order to be fast. By default it leaves nothing out.
 struct PredictionLimits {
   double max_seconds = std::numeric_limits<double>::infinity();  ///< as EvaluationOptions::max_seconds

@@ -99,14 +99,12 @@ Choice Decisions::choose(Question& question) const {
   return choice;
 }
 
-/// Returns how many blocks of the choice's size a message can have at most.
-int Decisions::blocks_of(Collective collective) const { return has_blocks(collective) ? shape_.size : 1; }
-
 /// Encodes the choice's messages on trial, if that can pay.
 void Decisions::encode(Decision& decision) const {
   const std::int64_t bytes = decision.asked.bytes;
   // Even all that a call moves does not make a message that may be encoded, so no call needs a trial.
-  const bool too_short = bytes > 0 && bytes * blocks_of(decision.asked.collective) < framing_state.threshold_bytes;
+  const int most_blocks = has_blocks(decision.asked.collective) ? shape_.size : 1;
+  const bool too_short = bytes > 0 && bytes * most_blocks < framing_state.threshold_bytes;
   if (!decision.asked.encodable || too_short) return;
   // Trying takes agreements. Without them each rank judges its own frames, so all messages are frames.
   if (!decision.asked.agrees && !frames_are_cheap()) return;

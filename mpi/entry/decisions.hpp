@@ -100,7 +100,6 @@ class Decisions {
   [[nodiscard]] Choice choose(Question& question) const;
   [[nodiscard]] Choice choose_by_mode(const Question& question) const;
   [[nodiscard]] bool may_multicast(const Choice& choice) const;
-  [[nodiscard]] int blocks_of(Collective collective) const;
   void encode(Decision& decision) const;
   void forget(Collective collective);
 

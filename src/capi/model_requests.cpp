@@ -171,7 +171,6 @@ namespace {
 
 /// Returns how many algorithms to evaluate at once: of very many ranks each takes 150 MiB and more.
 int threads_for(int ranks) {
-  constexpr int very_many_ranks = 8192;
   const int cores = std::max(static_cast<int>(std::thread::hardware_concurrency()), 1);
   return ranks > very_many_ranks ? std::min(cores, 2) : cores;
 }

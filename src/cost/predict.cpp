@@ -28,7 +28,6 @@ constexpr std::int64_t most_pieces = 1 << 18;
 /// from half of these ranks instead.
 constexpr int many_ranks = few_ranks_on_shared_cores;
 constexpr std::int64_t most_rate_updates = 2'000'000;
-constexpr int very_many_ranks = 8192;
 constexpr int many_messages_ranks = 1024;
 /// A short call is evaluated in several orders of turns. A call that takes longer than 100 rounds of all ranks depends
 /// little on the order.

@@ -220,6 +220,22 @@ TEST_CASE("many flows that hang together: given up, and extrapolated from what t
   CHECK(prediction->seconds == near(all.seconds, 0.1));
 }
 
+TEST_CASE("threads that evaluate algorithms side by side rank them as one does") {
+  const Profile profile = simple_profile(16, rate);
+  const Cluster cluster = Cluster::blocked(profile, 16, 1);
+  SearchOptions options;
+  const auto by_one = rank_candidates({Collective::allgather, 1 << 16}, cluster, options);
+  options.threads = 4;
+  const auto by_four = rank_candidates({Collective::allgather, 1 << 16}, cluster, options);
+  REQUIRE(by_one.size() > 3);
+  REQUIRE(by_four.size() == by_one.size());
+  for (std::size_t i = 0; i < by_one.size(); ++i) {
+    CHECK(by_four[i].algorithm == by_one[i].algorithm);
+    CHECK(by_four[i].parameters == by_one[i].parameters);
+    CHECK(by_four[i].seconds == by_one[i].seconds);
+  }
+}
+
 TEST_CASE("the model ranks all algorithms and chooses the first") {
   const Profile profile = simple_profile(16, rate);
   const auto ranked = rank_candidates({Collective::bcast, 1 << 20}, Cluster::blocked(profile, 16, 1));

@@ -311,7 +311,7 @@ TEST_CASE("known patterns: short messages of ranks that share their nodes are th
   CHECK(left_of(on_nodes, 65536, 300) == 0);
   Ranks alone;
   CHECK(left_of(alone, 8192, 300) == 0);
-  Fabric fast;  // whose latency is as long as what the link carries in half a millisecond
+  Fabric fast;  // whose link carries 60 KB in half a millisecond
   fast.link_bytes_per_s = 119.5e6;
   Ranks on_fast_links(fast);
   CHECK(left_of(on_fast_links, 2048, 300) == 300);
