@@ -159,6 +159,8 @@ struct LibraryAlgorithms::Impl {
       const JsonNode name_of_it = step.at("collective");
       if (const auto collective = collective_from_name(name_of_it.text()))
         add_step(parts, step, *collective, call, place, cluster);
+      else if (const auto like = step.find("schedule"))  // a pattern of messages that is nearly this schedule's
+        add_schedules(parts, *like, call, place, cluster);
     }
   }
 

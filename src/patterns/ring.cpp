@@ -26,10 +26,12 @@ class Slots {
     for (Slot& slot : slots_) slot.range = s.scratch(longest);
   }
   [[nodiscard]] Range range(int step, std::int64_t bytes) const { return at(step).range.sub(0, bytes); }
-  /// The send that leaves the slot piece by piece.
-  [[nodiscard]] Dep free(int step) const { return at(step).free == no_op ? Dep(no_op) : pipelined(at(step).free); }
-  /// The send before that, which must have left the slot as a whole: its block may have been the longer one.
-  [[nodiscard]] OpId settled(int step) const { return at(step).settled; }
+  /// Makes the receive added last wait until its slot is free: piece by piece for the send that leaves it, and as a
+  /// whole for the send before that, whose block may have been the longer one.
+  void wait(Schedule& s, int step) const {
+    if (at(step).free != no_op) s.after(pipelined(at(step).free));
+    s.after(at(step).settled);
+  }
   /// `op` sends what came in the step before this one; in step 1 that is an operand, which is in no slot.
   void sent(int step, OpId op) {
     Slot& slot = slots_[static_cast<std::size_t>(step - 1) % slots_.size()];
@@ -62,6 +64,7 @@ std::vector<OpId> ring_allgather(Schedule& s, const Ring& ring, std::span<const 
   for (int step = 1; step < ring.size; ++step, ++lanes.steps) {
     const std::size_t out = ring.wrap(ring.rank - step + 1);
     const std::size_t in = ring.wrap(ring.rank - step);
+    const std::int64_t start = lanes.received.end();
     if (blocks[in].bytes > 0) {
       arrival[in] = s.recv(ring.prev(), blocks[in], {}, lanes.recv_cut, gather_tag(lanes.steps + 1));
       if (!busy.empty() && busy[in] != no_op) s.after(pipelined(busy[in]));
@@ -69,7 +72,7 @@ std::vector<OpId> ring_allgather(Schedule& s, const Ring& ring, std::span<const 
     }
     if (blocks[out].bytes > 0) {
       s.send(ring.next(), blocks[out], {have}, lanes.send_cut, gather_tag(lanes.steps + 1));
-      lanes.sent.append(s);
+      lanes.append_send(s, start);
     }
     have = pipelined(arrival[in]);
   }
@@ -87,7 +90,7 @@ RingReduced ring_reduce_scatter(Schedule& s, const Ring& ring, const RingOperand
   const bool result_is_operand = memory.result == memory.operands[own];
   Slots slots;
   if (memory.landing.empty() || result_is_operand) slots.allocate(s, memory.operands);
-  RingReduced done{no_op, std::vector<OpId>(memory.operands.size(), no_op)};
+  RingReduced done{no_op, std::vector(memory.operands.size(), no_op)};
   Range have = memory.operands[ring.wrap(ring.rank - 1)];
   OpId reduced = ready;
   for (int step = 1; step < ring.size; ++step, ++lanes.steps) {
@@ -97,16 +100,16 @@ RingReduced ring_reduce_scatter(Schedule& s, const Ring& ring, const RingOperand
     const bool in_slot = last ? result_is_operand : memory.landing.empty();
     const Range land = in_slot ? slots.range(step, operand.bytes) : last ? memory.result : memory.landing[in];
     OpId received = no_op;
+    const std::int64_t start = lanes.received.end();
     if (operand.bytes > 0) {
-      received =
-          s.recv(ring.prev(), land, {in_slot ? slots.free(step) : no_op}, lanes.recv_cut, reduce_tag(lanes.steps + 1));
-      if (in_slot) s.after(slots.settled(step));
+      received = s.recv(ring.prev(), land, {}, lanes.recv_cut, reduce_tag(lanes.steps + 1));
+      if (in_slot) slots.wait(s, step);
       lanes.received.append(s);
     }
     if (have.bytes > 0) {
       const Dep before = step == 1 ? Dep(ready) : pipelined(reduced);
       const OpId sent = s.send(ring.next(), have, {before}, lanes.send_cut, reduce_tag(lanes.steps + 1));
-      lanes.sent.append(s);
+      lanes.append_send(s, start);
       // With landings the block's memory is free when it is sent; with slots its operand was free when it was reduced.
       if (step == 1 || !memory.landing.empty()) done.last_use[ring.wrap(ring.rank - step)] = sent;
       slots.sent(step, sent);

@@ -12,7 +12,8 @@ namespace antiphon {
 
 /// A ring of consecutive ranks, of all unless `first` says otherwise. Blocks travel round it cut into segments that are
 /// passed on as they come in: step after step without a gap, with a latency per segment rather than per step. Every
-/// port receives one stream.
+/// port receives one stream. A rank sends at most `window` segments more than it has received, as bytes are counted
+/// from the start of a pass: so a window a rank is under way in all, and ports drop nothing.
 struct Ring {
   int rank = 0;
   int size = 1;
@@ -31,6 +32,11 @@ struct RingLanes {
   int steps = 0;  ///< of earlier passes
   explicit RingLanes(const Cut& cut)
       : recv_cut{cut.piece_bytes, 2 * cut.window}, send_cut(cut), received(recv_cut), sent(send_cut) {}
+  /// The send added last follows the one before, at most a window ahead of what is received from `start` on.
+  void append_send(Schedule& s, std::int64_t start) {
+    received.pace(s, start, send_cut.window);
+    sent.append(s);
+  }
 };
 
 /// Every rank passes on block after block: blocks[rank] is in place after `own`, and in the end all blocks are. Empty

@@ -45,6 +45,8 @@ constexpr double worth_leaving = 2.0;
 /// holds for longer ones that are cut into parts: a guess does not know what switches take that store them.
 constexpr std::int64_t least_guessed_bytes = 512;
 constexpr std::int64_t least_guessed_whole_bytes = 5120;
+/// Of a scan's short steps, which hang on one another, it knows too little.
+constexpr std::int64_t least_guessed_scan_bytes = 16384;
 /// Of nonblocking calls, starting and looking after them is a larger part.
 constexpr std::int64_t least_guessed_nonblocking_bytes = 4096;
 constexpr std::int64_t slow_link_bits_per_s = 300'000'000;
@@ -290,6 +292,8 @@ double enough_to_leave(const Question& question, bool guessed) {
 }
 
 std::int64_t least_bytes_to_guess(const Question& question) {
+  const bool scans = question.collective == Collective::scan || question.collective == Collective::exscan;
+  if (scans) return least_guessed_scan_bytes;
   if (question.nonblocking) return least_guessed_nonblocking_bytes;
   const bool may_be_cut = !has_blocks(question.collective) && question.link_bits_per_s < slow_link_bits_per_s;
   return may_be_cut ? least_guessed_whole_bytes : least_guessed_bytes;

@@ -77,7 +77,7 @@ def test_a_profile_decides_first() -> None:
 
 def test_parse_fills_in_defaults() -> None:
     choice = core.parse("bcast", "chain:segment_bytes=4k")
-    assert choice.parameters == {"segment_bytes": 4096, "window": 8}
+    assert choice.parameters == {"segment_bytes": 4096, "window": 8, "granted": 0}
     with pytest.raises(core.CoreError, match="no parameter sgment_bytes"):
         core.parse("bcast", "chain:sgment_bytes=4k")
 

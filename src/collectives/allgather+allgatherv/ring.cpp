@@ -9,7 +9,7 @@ namespace {
 
 constexpr Parameter parameters[] = {
     {"segment_bytes", Role::piece, 16384, 0, 1 << 30, "bytes per segment; 0 passes on whole blocks"},
-    {"window", Role::ahead, 4, 1, 1024, "segments under way to the next rank"},
+    {"window", Role::ahead, 4, 1, 1024, "segments a rank may be ahead of what it has received"},
 };
 
 /// P−1 steps: in step s every rank passes on the block that it received in step s−1, segment by segment as it comes in,

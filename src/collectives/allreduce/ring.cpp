@@ -10,7 +10,7 @@ namespace {
 
 constexpr Parameter parameters[] = {
     {"segment_bytes", Role::piece, 8192, 0, 1 << 30, "bytes per segment; 0 passes on whole blocks"},
-    {"window", Role::ahead, 8, 1, 1024, "segments under way to the next rank"},
+    {"window", Role::ahead, 8, 1, 1024, "segments a rank may be ahead of what it has received"},
 };
 
 /// The vector is cut into P blocks, each reduced on its way round the ring, and each goes round once more with the

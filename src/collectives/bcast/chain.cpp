@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "antiphon/algorithm.hpp"
+#include "patterns/stream.hpp"
 
 namespace antiphon::bcast_by_chain {
 
@@ -8,6 +9,7 @@ namespace {
 constexpr Parameter parameters[] = {
     {"segment_bytes", Role::piece, 8192, 0, 1 << 30, "bytes per segment; 0 sends the whole message at once"},
     {"window", Role::ahead, 8, 1, 1024, "segments under way to the next rank"},
+    {"granted", Role::mode, 0, 0, 1, granted_means},
 };
 
 /// Each rank passes on to the next what it receives from the previous one, segment by segment (paper 5, Table 1).
@@ -15,11 +17,11 @@ constexpr Parameter parameters[] = {
 /// latency grows with P.
 Schedule build(const Problem& p) {
   Schedule s;
-  const Cut cut{p.piece_parameter("segment_bytes"), static_cast<std::int32_t>(p.parameter("window"))};
+  const Stream stream = stream_of(p);
   const int place = p.relative(p.rank);
   OpId have = no_op;
-  if (place > 0) have = s.recv(p.absolute(place - 1), p.whole_output(), {}, cut);
-  if (place < p.size - 1) s.send(p.absolute(place + 1), p.whole_output(), {pipelined(have)}, cut);
+  if (place > 0) have = stream.recv(s, p.absolute(place - 1), p.whole_output());
+  if (place < p.size - 1) stream.send(s, p.absolute(place + 1), p.whole_output(), pipelined(have));
   return s;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "antiphon/algorithm.hpp"
-#include "patterns/cut.hpp"
+#include "patterns/stream.hpp"
 
 namespace antiphon::reduce_by_chain {
 
@@ -9,7 +9,10 @@ namespace {
 constexpr Parameter parameters[] = {
     {"segment_bytes", Role::piece, 4096, 0, 1 << 30, "bytes per segment; 0 passes on the whole message at once"},
     {"window", Role::ahead, 8, 1, 1024, "segments under way to the next rank"},
+    {"granted", Role::mode, 0, 0, 1, granted_means},
 };
+
+constexpr int to_root_tag = 2;
 
 /// The last place begins. Every other place combines its own operand (left) with what comes from behind (right),
 /// segment by segment, and passes the result on towards place 0, the root. Combining into what was received needs no
@@ -18,7 +21,8 @@ constexpr Parameter parameters[] = {
 /// rate for long messages.
 Schedule build(const Problem& p) {
   Schedule s;
-  const Cut cut = cut_of(p);
+  const Stream stream = stream_of(p);
+  const Cut& cut = stream.cut;
   const int end = p.commutative ? p.root : 0;  // the rank at place 0
   const int place = (p.rank - end + p.size) % p.size;
   const auto rank_at = [&](int other) { return (other + end) % p.size; };
@@ -29,17 +33,17 @@ Schedule build(const Problem& p) {
   if (place < p.size - 1) {
     // An in-place root's output is its operand, still to be read.
     result = root && place == 0 && !p.in_place ? p.whole_output() : s.scratch(p.bytes);
-    const OpId received = s.recv(rank_at(place + 1), result, {}, cut);
+    const OpId received = stream.recv(s, rank_at(place + 1), result);
     combined = s.reduce(p.whole_input(), result, {pipelined(received)}, cut);
   }
   OpId sent = no_op;
-  if (place > 0) sent = s.send(rank_at(place - 1), result, {pipelined(combined)}, cut);
+  if (place > 0) sent = stream.send(s, rank_at(place - 1), result, pipelined(combined));
   if (place == 0 && root) s.copy(result, p.whole_output(), {pipelined(combined)}, cut);
-  if (place == 0 && !root) s.send(p.root, result, {pipelined(combined)}, cut, 1);
+  if (place == 0 && !root) s.send(p.root, result, {pipelined(combined)}, cut, to_root_tag);
   if (place > 0 && root) {
     // In place, the operand is overwritten only after its last use.
     s.recv(rank_at(0), p.whole_output(), {p.in_place ? pipelined(place < p.size - 1 ? combined : sent) : Dep(no_op)},
-           cut, 1);
+           cut, to_root_tag);
   }
   return s;
 }
