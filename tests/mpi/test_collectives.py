@@ -66,6 +66,18 @@ def test_encoded_messages(native: Mpi, algorithms: list[core.Algorithm], check: 
             assert any("encode=1" in row["algorithm"] for row in result.calls(a.collective)), a.name
 
 
+@pytest.mark.parametrize("encode", ["", ",encode=1"])
+def test_granted_chains(native: Mpi, encode: str, check: Check) -> None:
+    """GIVEN chains whose ranks say what has come in THEN results are right, of many short segments and encoded ones."""
+    chains = ["bcast", "reduce", "scan", "exscan"]
+    parameters = f"segment_bytes=500,window=2,granted=1{encode}"
+    result = check(
+        native, 4, "--quick", *chains, ANTIPHON_FORCE=";".join(f"{name}:chain:{parameters}" for name in chains)
+    )
+    for name in chains:
+        assert any("granted=1" in row["algorithm"] for row in result.calls(name)), name
+
+
 @pytest.mark.parametrize("algorithms", rounds(), ids=lambda row: f"{len(row)}-{row[0].name}")
 def test_each_algorithm(native: Mpi, algorithms: list[core.Algorithm], check: Check) -> None:
     """GIVEN an algorithm forced for each collective THEN results are right, and it was used where it always can be."""
