@@ -32,9 +32,10 @@ struct RingLanes {
   int steps = 0;  ///< of earlier passes
   explicit RingLanes(const Cut& cut)
       : recv_cut{cut.piece_bytes, 2 * cut.window}, send_cut(cut), received(recv_cut), sent(send_cut) {}
-  /// The send added last follows the one before, at most a window ahead of what is received from `start` on.
+  /// The send added last follows the one before, at most a window ahead of what is received from `start` on. A shorter
+  /// one cannot be further ahead, since it waits for what came in before `start`.
   void append_send(Schedule& s, std::int64_t start) {
-    received.pace(s, start, send_cut.window);
+    if (s.ops().back().pieces() > send_cut.window) received.pace(s, start, send_cut.window);
     sent.append(s);
   }
 };
