@@ -82,10 +82,8 @@ class OneIsLate {
 }  // namespace
 
 TEST_CASE("no more than a window for each other rank is under way to a rank of a ring that is late") {
-  for (const auto& [collective, text] :
-       {std::pair{Collective::allgather, "ring:segment_bytes=1000,window=3"},
-        std::pair{Collective::reduce_scatter_block, "ring:segment_bytes=1000,window=3"},
-        std::pair{Collective::allreduce, "ring:segment_bytes=1000,window=3"}}) {
+  const std::string text = "ring:segment_bytes=1000,window=3";
+  for (const Collective collective : {Collective::allgather, Collective::reduce_scatter_block, Collective::allreduce}) {
     CAPTURE(name(collective));
     for (const int ranks : {2, 5, 8}) {
       const std::int64_t bytes = collective == Collective::allreduce ? 40000 * ranks : 40000;
