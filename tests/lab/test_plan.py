@@ -84,7 +84,9 @@ def test_rules_are_for_their_communicators(lab: str, family: str, tmp_path: Path
     mpi = by_name(family)
     gauss, summary = program("demo-gauss", mpi.abi), tmp_path / "run.json"
     for stride, used in ((1, True), (2, False)):
-        rules = [rule("bcast", "chain:segment_bytes=1024,window=4", stride=[stride, stride], bytes=[512, 1023])]
+        rules = [
+            rule("bcast", "chain:segment_bytes=1024,window=4,granted=0", stride=[stride, stride], bytes=[512, 1023])
+        ]
         plan = Plan({"program": str(gauss), "arguments": ["96"], "ranks": RANKS, "nodes": 4}, rules=rules)
         plan.save(tmp_path / "gauss.plan")
         _, said = antiphon("lab", "run", "--name", lab, "-n", RANKS, "--adapt", "off", "--mpi", mpi.prefix, "--plan",
@@ -94,6 +96,6 @@ def test_rules_are_for_their_communicators(lab: str, family: str, tmp_path: Path
         assert (parts["algorithms"]["calls"] > 0) == used, (said, parts)
         assert parts["algorithms"]["other_calls"] > 0
         done_by = {row["algorithm"] for row in document["collectives"] if row["collective"] == "bcast"}
-        assert ("chain:segment_bytes=1024,window=4" in done_by) == used, done_by
+        assert ("chain:segment_bytes=1024,window=4,granted=0" in done_by) == used, done_by
         saved_s = parts["algorithms"]["calls"] * 0.001 / RANKS
         assert parts["algorithms"]["saved_s"] == pytest.approx(saved_s)
