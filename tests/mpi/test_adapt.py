@@ -17,7 +17,7 @@ PROGRAMS = Path(__file__).resolve().parent / "programs"
 pytestmark = pytest.mark.measures
 
 RANKS, LATE_US = 3, 300
-CHAIN = "chain:segment_bytes=8192,window=8"
+CHAIN = "chain:segment_bytes=8192,window=8,granted=0"
 #: With it, an operation of the program is called for every 64 bytes.
 TINY = "ring:segment_bytes=64,window=8"
 RING = "ring:segment_bytes=8192,window=8"
