@@ -69,9 +69,8 @@ class Predictor {
   [[nodiscard]] double over_ranks(const Cluster& cluster) const {
     PredictedCall call = call_;
     call.root = 0;
-    PredictionLimits limits;
-    limits.one_order = limits_.one_order;
-    limits.max_rate_updates = limits_.max_rate_updates;
+    PredictionLimits limits = limits_;  // What fewer ranks do not do in the time that is given, more do not either.
+    limits.max_ranks = std::numeric_limits<int>::max();
     Predictor smaller(call, algorithm_, parameters_, limits);
     if (cluster.ranks() > very_many_ranks) smaller.rate_updates_ = most_rate_updates / 4;
     int most = smaller.most_ranks_before(cluster, limits_);
@@ -85,12 +84,13 @@ class Predictor {
     }
     // A single node says nothing of the network, and has no switches.
     Parts parts{{}, 0, most};
-    while (parts.first < 2 && unit > 1 && most >> (3 - parts.first) <= unit) ++parts.first;
-    for (std::size_t i = parts.first; i < 3; ++i)
-      parts.seconds[i] = smaller.predict(with(most >> (3 - i)), nullptr).seconds;
     parts.seconds[3] = largest ? largest->seconds : smaller.predict(with(most), nullptr).seconds;
+    while (parts.first < 2 && unit > 1 && most >> (3 - parts.first) <= unit) ++parts.first;
+    double most_s = parts.seconds[3];
+    for (std::size_t i = parts.first; std::isfinite(most_s) && i < 3; ++i)
+      most_s = std::max(most_s, parts.seconds[i] = smaller.predict(with(most >> (3 - i)), nullptr).seconds);
     pieces_ += smaller.pieces_;
-    return beyond(parts, cluster.ranks(), smaller.growth(cluster));
+    return std::isfinite(most_s) ? beyond(parts, cluster.ranks(), smaller.growth(cluster)) : most_s;
   }
 
  private:

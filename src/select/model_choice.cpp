@@ -28,6 +28,8 @@ constexpr std::int64_t pieces_for_few_ranks = 8192;
 constexpr std::int64_t pieces_for_many_ranks = 4 * pieces_for_few_ranks;
 constexpr double pieces_per_s = 4e5;
 constexpr std::int64_t most_rate_updates = 1 << 14;
+/// The favourite is evaluated to the end where it is the table's choice. Where the library's is, this is about 0.1 s.
+constexpr std::int64_t most_rate_updates_of_favourite = 1 << 18;
 /// Another of ours replaces the table's where it is predicted to be faster by this factor.
 constexpr double clearly_faster = 1.2;
 /// Where ranks are on several switches, what takes at most so many times as long and sends clearly less over uplinks is
@@ -55,18 +57,18 @@ constexpr std::int64_t least_guessed_nested_bytes = 65536;
 constexpr std::array<std::int64_t, 3> longer_pieces{65536, 131072, 262144};
 constexpr std::array<std::int64_t, 3> pieces_ahead{1, 2, 4};
 
-/// Returns the limits for the favourite, which is predicted to the end: others are held against it.
-PredictionLimits for_favourite() {
+/// Returns the limits for the choices that others are held against.
+PredictionLimits for_favourite(std::int64_t max_rate_updates = std::numeric_limits<std::int64_t>::max()) {
   PredictionLimits limits;
   limits.max_ranks = most_ranks;
+  limits.max_rate_updates = max_rate_updates;
   limits.one_order = true;
   return limits;
 }
 
 PredictionLimits quick_prediction(double max_seconds) {
-  PredictionLimits limits = for_favourite();
+  PredictionLimits limits = for_favourite(most_rate_updates);
   limits.max_seconds = max_seconds;
-  limits.max_rate_updates = most_rate_updates;
   return limits;
 }
 
@@ -102,14 +104,14 @@ FirstLook look_at(const PredictedCall& call, const Choice& choice, const Cluster
 
 class BestOfOurs {
  public:
-  BestOfOurs(const PredictedCall& call, const Cluster& cluster, const Choice& favourite)
+  BestOfOurs(const PredictedCall& call, const Cluster& cluster, const Choice& favourite, const PredictionLimits& limits)
       : call_(call), cluster_(cluster), favourite_(favourite) {
     Places places = cluster.places(call.root_if_any());
     call_.node_sizes = std::move(places.node_sizes);
     call_.switch_sizes = std::move(places.switch_sizes);
     order_ = std::move(places.order);
     if (favourite.algorithm == nullptr) return;
-    try_out(favourite, for_favourite());
+    try_out(favourite, limits);
     pieces_ = 0;
     favourite_s_ = best_s_;
     least_s_ = look_at(call_, favourite, cluster).least_s;
@@ -315,7 +317,8 @@ std::optional<ModelAnswer> ask_model(const Question& question, const Cluster& cl
   const PredictedCall call{question.collective,    question.bytes,       0,
                            question.element_bytes, question.commutative, question.nonblocking};
   const Cluster sharing = cluster.sharing_memory();
-  BestOfOurs ours(call, sharing, favourite);
+  BestOfOurs ours(call, sharing, favourite,
+                  takes_from_library ? for_favourite(most_rate_updates_of_favourite) : for_favourite());
   ours.try_all();
   ours.refine();
   auto answer = ours.answer();
@@ -326,7 +329,9 @@ std::optional<ModelAnswer> ask_model(const Question& question, const Cluster& cl
   // Where ours is near the least that anything takes, the library's cannot be faster by as much as is asked.
   if (library == nullptr || (!takes_from_library && answer->own_s < ours.least_s() * leaving)) return answer;
   const double enough_s = std::max(answer->own_s * answer->enough, answer->own_s + least_guessed_gain_s);
-  answer->library_s = library->predict_seconds(call, cluster, quick_prediction(enough_s));
+  PredictionLimits limits = for_favourite(most_rate_updates_of_favourite);
+  limits.max_seconds = enough_s;
+  answer->library_s = library->predict_seconds(call, cluster, limits);
   // Where the library's is faster than ours, only the best of ours will do; a guess is not sure enough of that.
   if (!guessed && answer->library_s < answer->own_s) ours.prefer_best(*answer);
   return answer;

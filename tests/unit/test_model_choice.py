@@ -48,7 +48,7 @@ def chosen(asked: core.Question) -> core.Choice:
 @pytest.mark.parametrize("file", SAMPLES, ids=lambda file: file.name)
 def test_the_model_gains_and_does_not_lose(file: Path) -> None:
     """GIVEN times of the library and of all algorithms WHEN the model chooses THEN no call is slower than the
-    library's, and together they are not slower than by the table alone.
+    library's, and together they are no slower than by the table alone.
     """
     library: dict[core.Question, float] = {}
     ours: dict[core.Question, dict[str, float]] = defaultdict(dict)
@@ -69,6 +69,4 @@ def test_the_model_gains_and_does_not_lose(file: Path) -> None:
             by_model.append(gain)
             by_table.append(library_s / times[table.algorithm or "library"])
     assert len(by_model) >= 8
-    # In geometric means, which single calls' spread moves by less than a per cent.
-    means = [math.prod(gains) ** (1 / len(gains)) for gains in (by_model, by_table)]
-    assert means[0] >= 0.99 * means[1]
+    assert math.prod(by_model) >= math.prod(by_table)

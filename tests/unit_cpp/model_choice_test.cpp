@@ -138,6 +138,39 @@ TEST_CASE("model choice: on shared cores a message waits for its rank's turn, so
   }
 }
 
+TEST_CASE(
+    "model choice: what has no prediction in the time that is given is not chosen, and does not replace the table's") {
+  // On 65 nodes predictions come from 64, 32, 16 and 8, of which several may be given up.
+  for (const Collective collective : {Collective::bcast, Collective::scan, Collective::alltoall}) {
+    const Asked a = ask_of(collective, 1 << 20, 65, 1, 1e8);
+    const auto answer = answer_to(a);
+    if (!answer) continue;
+    CAPTURE(answer->own.to_string());
+    CHECK(std::isfinite(answer->own_s));
+    CHECK_FALSE((answer->library_s && std::isnan(*answer->library_s)));
+    CHECK(choose_between(a.of_table(), *answer).algorithm != nullptr);
+  }
+  const Asked a = ask_of(Collective::bcast, 1 << 20, 128, 1, 1e8);
+  PredictionLimits limits;
+  limits.max_ranks = 64;
+  limits.max_rate_updates = 100;
+  const PredictedCall call{Collective::bcast, 1 << 20};
+  const auto predicted = predict(call, *find_algorithm(Collective::bcast, "circulant"), {}, a.cluster, nullptr, limits);
+  REQUIRE(predicted);
+  CHECK(std::isinf(predicted->seconds));
+}
+
+TEST_CASE("model choice: the library's own schedule is not taken for faster than the library") {
+  // Open MPI's way is the same messages, on two cores that all nodes share as in a lab.
+  Asked a = ask_of(Collective::alltoall, 1024, 16, 1, 1e8);
+  Profile profile = a.cluster.profile();
+  profile.refine_guess({.cores_per_node = 2, .nodes_sharing = 16, .link_burst_bytes = 8192, .turn_s = 1.7e-6});
+  a.cluster = Cluster::blocked(profile, 16, 1);
+  const auto answer = answer_to(a);
+  REQUIRE(answer);
+  CHECK(choose_between(a.of_table(), *answer).algorithm == nullptr);
+}
+
 TEST_CASE("model choice: a guess leaves short nested schedules of the table alone") {
   for (const Collective collective : {Collective::alltoall, Collective::scatter, Collective::reduce_scatter_block}) {
     const Asked a = ask_of(collective, 64, 16, 4, 100e6);
