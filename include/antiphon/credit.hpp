@@ -19,6 +19,15 @@ struct CreditLimits {
   std::int64_t short_bytes = 8192;          ///< messages up to this go without a grant
   std::int64_t short_window_bytes = 32768;  ///< short messages sent ahead of what has come in
   std::int64_t step_bytes = 65536;          ///< in step: granted to a sender at once
+  /// A rank whose short messages have no more bytes than this, all together, sends them at once.
+  std::int64_t short_at_once_bytes = 0;
+
+  /// Returns the longest block that is sent at once, by the length of pieces: a second piece that is
+  /// short takes a round of its own, so a block with less than that goes at once, too.
+  static std::int64_t short_for(std::int64_t piece_bytes) {
+    constexpr std::int64_t usual = 8192;
+    return piece_bytes > usual ? piece_bytes * 7 / 4 : usual;
+  }
 
   /// Throws InvalidArgument unless sizes are positive (short_bytes may be 0) and piece_bytes ≤ sender_bytes ≤
   /// credit_bytes.
@@ -27,8 +36,9 @@ struct CreditLimits {
 
 /// Limits for a node's port that loses packets when more than `credit_bytes` are under way to it, as parameters of the
 /// credit algorithm: ":piece_bytes=…,…". Half of that is granted, since short messages and other traffic share the
-/// port; four senders share it, each with two pieces. 0 (unknown): "", the defaults.
-std::string credit_parameters(std::int64_t credit_bytes);
+/// port; four senders share it, each with two pieces. On links that carry a piece in less than a quarter of a
+/// millisecond, pieces are longer and fewer, because each costs the hosts the same. 0: unknown; "": the defaults.
+std::string credit_parameters(std::int64_t credit_bytes, std::int64_t link_bits_per_s = 0);
 
 /// A step of one rank's way through an exchange: what it sends and what it receives beside that (−1, 0: nothing). What
 /// exceeds the rest of a message, or names a message that does not exist, is passed over.
@@ -177,6 +187,7 @@ class CreditExchange {
   std::size_t ready_begin_ = 0;
   int next_short_phase_ = 1;      ///< the next short message to send
   int in_phase_ = 1;              ///< the short messages of all phases before this one have come in
+  std::int64_t short_bytes_ = 0;  ///< of all short messages to send
   std::int64_t ahead_bytes_ = 0;  ///< of short messages sent in phases from in_phase_ on
   /// Counts at most its window of each sender, since a sender sends no faster what it was granted in step.
   std::int64_t outstanding_bytes_ = 0;

@@ -371,10 +371,11 @@ std::unique_ptr<Exchange> CommState::make_exchange(const Choice& choice, bool in
     p.parameters = choice.parameters;
     const std::int64_t piece_bytes = p.parameter("piece_bytes");
     if (piece_bytes > 0) limits.piece_bytes = std::min(piece_bytes, limits.credit_bytes);
-    // A second piece that is short takes a round of its own, so a block with less than that goes at once.
-    if (limits.piece_bytes > limits.short_bytes) limits.short_bytes = limits.piece_bytes * 7 / 4;
+    limits.short_bytes = CreditLimits::short_for(limits.piece_bytes);
     limits.sender_bytes = std::min(limits.credit_bytes, limits.piece_bytes * p.parameter("window"));
   }
+  // Nothing would send the rest of them while a program computes. More would overrun a port.
+  if (judges_alone) limits.short_at_once_bytes = 256 << 10;
   return make_exchange(limits, first_tag, encodes(choice) ? choice.parameters.back().value : 0, judges_alone);
 }
 

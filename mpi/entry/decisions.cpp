@@ -45,7 +45,8 @@ const Choice& credit_choice() {
   static const Algorithm* const credit =
       find_algorithm(Collective::alltoallv, [](const Algorithm& a) { return a.credit == CreditWay::free; });
   static const Choice choice =
-      parse_choice(Collective::alltoallv, std::string(credit->name) + credit_parameters(credit_bytes()));
+      parse_choice(Collective::alltoallv,
+                   std::string(credit->name) + credit_parameters(credit_bytes(), world.settings.link_bits_per_s));
   return choice;
 }
 

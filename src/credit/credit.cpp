@@ -20,12 +20,27 @@ void CreditLimits::check() const {
   }
 }
 
-std::string credit_parameters(std::int64_t credit_bytes) {
-  if (credit_bytes <= 0) return "";
+std::string credit_parameters(std::int64_t credit_bytes, std::int64_t link_bits_per_s) {
   constexpr std::int64_t unit = 1024;
-  const std::int64_t piece = std::clamp<std::int64_t>(credit_bytes / 16 / unit * unit, 2 * unit, 64 * unit);
-  return ":piece_bytes=" + std::to_string(piece) + ",credit_bytes=" + std::to_string(8 * piece) +
-         ",sender_bytes=" + std::to_string(2 * piece);
+  constexpr double long_enough_s = 0.27e-3;  // 32 KiB at 1 Gb/s
+  const auto carried = static_cast<std::int64_t>(static_cast<double>(link_bits_per_s) / 8 * long_enough_s);
+  const CreditLimits usual;
+  const bool measured = credit_bytes > 0;
+  if (!measured && carried < usual.piece_bytes + unit) return "";
+  std::int64_t piece = usual.piece_bytes;
+  if (measured) piece = std::clamp<std::int64_t>(credit_bytes / 16 / unit * unit, 2 * unit, 64 * unit);
+  std::int64_t granted = measured ? 8 * piece : usual.credit_bytes;
+  std::int64_t of_sender = 2 * piece;
+  std::string without_grants;
+  // Ports of 64 KiB are the shortest that are usual: two such pieces fit.
+  if (!measured) granted = std::clamp(2 * (carried / unit * unit), granted, 64 * unit);
+  if (const std::int64_t longer = std::min(carried, granted / 2) / unit * unit; longer > piece) {
+    piece = longer;
+    of_sender = 2 * piece;
+    without_grants = ",short_bytes=" + std::to_string(CreditLimits::short_for(piece));
+  }
+  return ":piece_bytes=" + std::to_string(piece) + ",credit_bytes=" + std::to_string(granted) +
+         ",sender_bytes=" + std::to_string(of_sender) + without_grants;
 }
 
 CreditExchange::CreditExchange(int rank, int size, const CreditLimits& limits)
@@ -38,7 +53,7 @@ void CreditExchange::reset(std::span<const std::int64_t> send_bytes, std::span<c
   ready_.clear();
   ready_begin_ = 0;
   next_short_phase_ = in_phase_ = 1;
-  ahead_bytes_ = outstanding_bytes_ = received_bytes_ = sending_bytes_ = unfinished_ = 0;
+  short_bytes_ = ahead_bytes_ = outstanding_bytes_ = received_bytes_ = sending_bytes_ = unfinished_ = 0;
   any_long_ = false;
   in_step_ = in_step;
   for (int i = 0; i < size_; ++i) {
@@ -51,6 +66,7 @@ void CreditExchange::reset(std::span<const std::int64_t> send_bytes, std::span<c
     p.to_receive = recv_bytes[static_cast<std::size_t>(i)];
     p.short_in = p.to_receive == 0 || is_long(p.to_receive);
     any_long_ = any_long_ || is_long(p.to_send) || is_long(p.to_receive);
+    if (!is_long(p.to_send)) short_bytes_ += p.to_send;
   }
   start_messages();
   plan_steps(advice);
@@ -132,13 +148,14 @@ void CreditExchange::release_short() {
     if (in_phase_ < next_short_phase_ && !is_long(out)) ahead_bytes_ -= out;
     ++in_phase_;
   }
+  const bool at_once = short_bytes_ <= limits_.short_at_once_bytes;
   while (next_short_phase_ < size_) {
     const int to = (rank_ + next_short_phase_) % size_;
     const std::int64_t out = peers_[static_cast<std::size_t>(to)].to_send;
     if (!is_long(out) && out > 0) {
       // The first one always goes, since nothing would make it go later.
       const bool first = next_short_phase_ <= in_phase_;
-      if (!first && ahead_bytes_ + out > limits_.short_window_bytes) return;
+      if (!first && !at_once && ahead_bytes_ + out > limits_.short_window_bytes) return;
       if (next_short_phase_ >= in_phase_) ahead_bytes_ += out;
       push(Kind::send_short, to, 0, out);
       --unfinished_;  // counted in reset()

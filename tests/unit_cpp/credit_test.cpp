@@ -214,7 +214,7 @@ TEST_CASE("credit: any pattern, any steps, any limits, any patience, any interle
           const auto sender = piece + static_cast<std::int64_t>(random() % 100);
           limits.push_back({piece, sender + static_cast<std::int64_t>(random() % 200), sender, short_bytes,
                             1 + static_cast<std::int64_t>(random() % 200),
-                            1 + static_cast<std::int64_t>(random() % 200)});
+                            1 + static_cast<std::int64_t>(random() % 200), static_cast<std::int64_t>(random() % 600)});
           advice.push_back(repeat % 3 == 0 ? std::vector<ExchangeStep>{} : random_advice(size, random));
           in_step.push_back(repeat % 2 == 1 && random() % 4 > 0);
         }
