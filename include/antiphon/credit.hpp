@@ -22,10 +22,10 @@ struct CreditLimits {
   /// A rank whose short messages have no more bytes than this, all together, sends them at once.
   std::int64_t short_at_once_bytes = 0;
 
-  /// Returns the longest block that is sent at once, by the length of pieces: a second piece that is
-  /// short takes a round of its own, so a block with less than that goes at once, too.
+  /// Returns `short_bytes` for pieces of this length: a second piece that is short takes a round of its own, so a block
+  /// with less than that goes without a grant, too.
   static std::int64_t short_for(std::int64_t piece_bytes) {
-    constexpr std::int64_t usual = 8192;
+    const std::int64_t usual = CreditLimits{}.short_bytes;
     return piece_bytes > usual ? piece_bytes * 7 / 4 : usual;
   }
 

@@ -374,8 +374,9 @@ std::unique_ptr<Exchange> CommState::make_exchange(const Choice& choice, bool in
     limits.short_bytes = CreditLimits::short_for(limits.piece_bytes);
     limits.sender_bytes = std::min(limits.credit_bytes, limits.piece_bytes * p.parameter("window"));
   }
-  // Nothing would send the rest of them while a program computes. More would overrun a port.
-  if (judges_alone) limits.short_at_once_bytes = 256 << 10;
+  // What a nonblocking call holds back waits for the end of a computation. More at once would overrun a port.
+  constexpr std::int64_t most_at_once_bytes = 256 << 10;
+  if (judges_alone) limits.short_at_once_bytes = most_at_once_bytes;
   return make_exchange(limits, first_tag, encodes(choice) ? choice.parameters.back().value : 0, judges_alone);
 }
 

@@ -86,11 +86,12 @@ class Predictor {
     Parts parts{{}, 0, most};
     parts.seconds[3] = largest ? largest->seconds : smaller.predict(with(most), nullptr).seconds;
     while (parts.first < 2 && unit > 1 && most >> (3 - parts.first) <= unit) ++parts.first;
-    double most_s = parts.seconds[3];
-    for (std::size_t i = parts.first; std::isfinite(most_s) && i < 3; ++i)
-      most_s = std::max(most_s, parts.seconds[i] = smaller.predict(with(most >> (3 - i)), nullptr).seconds);
+    double last_s = parts.seconds[3];
+    for (std::size_t i = parts.first; std::isfinite(last_s) && i < 3; ++i)
+      last_s = parts.seconds[i] = smaller.predict(with(most >> (3 - i)), nullptr).seconds;
     pieces_ += smaller.pieces_;
-    return std::isfinite(most_s) ? beyond(parts, cluster.ranks(), smaller.growth(cluster)) : most_s;
+    if (!std::isfinite(last_s)) return std::numeric_limits<double>::infinity();
+    return beyond(parts, cluster.ranks(), smaller.growth(cluster));
   }
 
  private:

@@ -23,24 +23,23 @@ void CreditLimits::check() const {
 std::string credit_parameters(std::int64_t credit_bytes, std::int64_t link_bits_per_s) {
   constexpr std::int64_t unit = 1024;
   constexpr double long_enough_s = 0.27e-3;  // 32 KiB at 1 Gb/s
-  const auto carried = static_cast<std::int64_t>(static_cast<double>(link_bits_per_s) / 8 * long_enough_s);
-  const CreditLimits usual;
-  const bool measured = credit_bytes > 0;
-  if (!measured && carried < usual.piece_bytes + unit) return "";
-  std::int64_t piece = usual.piece_bytes;
-  if (measured) piece = std::clamp<std::int64_t>(credit_bytes / 16 / unit * unit, 2 * unit, 64 * unit);
-  std::int64_t granted = measured ? 8 * piece : usual.credit_bytes;
-  std::int64_t of_sender = 2 * piece;
-  std::string without_grants;
-  // Ports of 64 KiB are the shortest that are usual: two such pieces fit.
-  if (!measured) granted = std::clamp(2 * (carried / unit * unit), granted, 64 * unit);
-  if (const std::int64_t longer = std::min(carried, granted / 2) / unit * unit; longer > piece) {
-    piece = longer;
-    of_sender = 2 * piece;
-    without_grants = ",short_bytes=" + std::to_string(CreditLimits::short_for(piece));
+  const auto carried =
+      static_cast<std::int64_t>(static_cast<double>(link_bits_per_s) / 8 * long_enough_s) / unit * unit;
+  CreditLimits limits;
+  if (credit_bytes > 0) {
+    limits.piece_bytes = std::clamp<std::int64_t>(credit_bytes / 16 / unit * unit, 2 * unit, 64 * unit);
+    limits.credit_bytes = 8 * limits.piece_bytes;
+  } else {  // Ports of 64 KiB are the shortest that are usual: two such pieces fit.
+    limits.credit_bytes = std::clamp(2 * carried, limits.credit_bytes, 64 * unit);
   }
-  return ":piece_bytes=" + std::to_string(piece) + ",credit_bytes=" + std::to_string(granted) +
-         ",sender_bytes=" + std::to_string(of_sender) + without_grants;
+  const std::int64_t longer = std::min(carried, limits.credit_bytes / 2) / unit * unit;
+  const bool lengthens = longer > limits.piece_bytes;
+  if (credit_bytes <= 0 && !lengthens) return "";
+  if (lengthens) limits.piece_bytes = longer;
+  const std::string text = ":piece_bytes=" + std::to_string(limits.piece_bytes) +
+                           ",credit_bytes=" + std::to_string(limits.credit_bytes) +
+                           ",sender_bytes=" + std::to_string(2 * limits.piece_bytes);
+  return lengthens ? text + ",short_bytes=" + std::to_string(CreditLimits::short_for(longer)) : text;
 }
 
 CreditExchange::CreditExchange(int rank, int size, const CreditLimits& limits)

@@ -28,7 +28,8 @@ constexpr std::int64_t pieces_for_few_ranks = 8192;
 constexpr std::int64_t pieces_for_many_ranks = 4 * pieces_for_few_ranks;
 constexpr double pieces_per_s = 4e5;
 constexpr std::int64_t most_rate_updates = 1 << 14;
-/// The favourite is evaluated to the end where it is the table's choice. Where the library's is, this is about 0.1 s.
+/// The table's choice of ours is evaluated to the end. The library's way, and what the rules would use instead of it,
+/// are given up after about 0.1 s.
 constexpr std::int64_t most_rate_updates_of_favourite = 1 << 18;
 /// Another of ours replaces the table's where it is predicted to be faster by this factor.
 constexpr double clearly_faster = 1.2;
@@ -66,8 +67,8 @@ PredictionLimits for_favourite(std::int64_t max_rate_updates = std::numeric_limi
   return limits;
 }
 
-PredictionLimits quick_prediction(double max_seconds) {
-  PredictionLimits limits = for_favourite(most_rate_updates);
+PredictionLimits quick_prediction(double max_seconds, std::int64_t max_rate_updates = most_rate_updates) {
+  PredictionLimits limits = for_favourite(max_rate_updates);
   limits.max_seconds = max_seconds;
   return limits;
 }
@@ -329,9 +330,8 @@ std::optional<ModelAnswer> ask_model(const Question& question, const Cluster& cl
   // Where ours is near the least that anything takes, the library's cannot be faster by as much as is asked.
   if (library == nullptr || (!takes_from_library && answer->own_s < ours.least_s() * leaving)) return answer;
   const double enough_s = std::max(answer->own_s * answer->enough, answer->own_s + least_guessed_gain_s);
-  PredictionLimits limits = for_favourite(most_rate_updates_of_favourite);
-  limits.max_seconds = enough_s;
-  answer->library_s = library->predict_seconds(call, cluster, limits);
+  answer->library_s =
+      library->predict_seconds(call, cluster, quick_prediction(enough_s, most_rate_updates_of_favourite));
   // Where the library's is faster than ours, only the best of ours will do; a guess is not sure enough of that.
   if (!guessed && answer->library_s < answer->own_s) ours.prefer_best(*answer);
   return answer;
