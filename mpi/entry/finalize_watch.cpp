@@ -24,6 +24,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int timeout_exit_code = 124;  // coreutils' timeout uses the same code
+constexpr std::chrono::seconds abort_takes_at_most{2};
 
 std::atomic<bool> has_returned{false};
 
@@ -34,11 +35,15 @@ void flush_output() {
   std::fflush(nullptr);
 }
 
+/// Asks the launcher to end all ranks: it may report another's death where one merely exits. A library that hangs in its
+/// own abort ends by exit.
 void end_run(std::int64_t limit_s, bool known) {
   warn("MPI_Finalize has not returned for " + std::to_string(limit_s) +
        " s, and all ranks have come to it: the run is ended with exit code " + std::to_string(timeout_exit_code) +
        (known ? "; hint: MPICH 4.0 is known for this over UCX: use a newer one, or Open MPI"
               : "; hint: ANTIPHON_FINALIZE_SECONDS=0 waits for ever"));
+  std::thread([] { PMPI_Abort(MPI_COMM_WORLD, timeout_exit_code); }).detach();
+  std::this_thread::sleep_for(abort_takes_at_most);
   _exit(timeout_exit_code);
 }
 
