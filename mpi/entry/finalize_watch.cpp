@@ -35,8 +35,8 @@ void flush_output() {
   std::fflush(nullptr);
 }
 
-/// Asks the launcher to end all ranks: it may report another's death where one merely exits. A library that hangs in its
-/// own abort ends by exit.
+/// Asks the launcher to end all ranks: it may report another's death where one merely exits. A library that hangs in
+/// its own abort ends by exit.
 void end_run(std::int64_t limit_s, bool known) {
   warn("MPI_Finalize has not returned for " + std::to_string(limit_s) +
        " s, and all ranks have come to it: the run is ended with exit code " + std::to_string(timeout_exit_code) +
