@@ -23,6 +23,9 @@ HERE = Path(__file__).resolve().parent
 CHECK = HERE.parents[1] / "bench" / "check"
 EXAMPLES = HERE.parents[1] / "examples"
 LIMIT_S = 150
+#: Ranks that wait give their cores away. By itself, Open MPI keeps them where there are no more ranks than cores, but
+#: tests run beside one another; MPICH 5 always keeps them, and MPICH 4.0 has no such variable.
+WAITING = {"openmpi": {"OMPI_MCA_mpi_yield_when_idle": "1"}, "mpich": {"MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"}}
 WARNINGS = ["-std=gnu11", "-Wall", "-Wextra", "-O1", "-g", "-pthread"]
 
 
@@ -162,12 +165,7 @@ def run_ranks(tmp_path: Path, one_core: list[str]) -> Run:
             variables["LD_PRELOAD"] = ":".join(map(str, objects))
         if preload:
             variables.setdefault("ANTIPHON_SUMMARY", str(summary))
-        if mpi.family == "openmpi":
-            # Tests run beside one another, but it takes cores for its own where there are no more ranks than cores.
-            variables.setdefault("OMPI_MCA_mpi_yield_when_idle", "1")
-        else:
-            # By itself, a rank that waits keeps the core from the one that it waits for (MPICH 5; 4.0 knows no better).
-            variables.setdefault("MPIR_CVAR_ENABLE_HEAVY_YIELD", "1")
+        variables = WAITING[mpi.family] | variables
         command = launch.launch_command(mpi, n, [str(a) for a in argv], variables, oversubscribe=True, as_root=True)
         where = one_core if n > len(os.sched_getaffinity(0)) else []
         # The launcher is asked to end, so that it ends the ranks.
