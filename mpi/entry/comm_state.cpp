@@ -323,9 +323,10 @@ const Call* CommState::as_exchange(const Call& call) {
 
 std::unique_ptr<Exchange> CommState::make_exchange(CreditLimits limits, int first_tag, std::int64_t encode_bytes,
                                                    bool judges_alone) {
-  // What such a call holds back waits for the end of a computation. More at once would overrun a port.
-  constexpr std::int64_t most_at_once_bytes = 256 << 10;
-  if (judges_alone) limits.short_at_once_bytes = most_at_once_bytes;
+  if (judges_alone) {
+    limits.short_at_once_bytes = LeftAlone::most_at_once_bytes;
+    limits.short_bytes = std::max(limits.short_bytes, LeftAlone::least_long_bytes);
+  }
   // Longer pieces make better frames, and are shorter on the wire.
   if (encode_bytes > 0) limits.piece_bytes = std::min(2 * limits.piece_bytes, limits.sender_bytes);
   const Exchange::Options options{

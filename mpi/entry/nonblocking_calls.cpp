@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "entry/nonblocking_calls.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <exception>
 #include <iterator>
@@ -15,6 +16,7 @@
 #include "entry/program_request.hpp"
 #include "entry/share_counts.hpp"
 #include "entry/workspace.hpp"
+#include "job/clock.hpp"
 #include "job/warn.hpp"
 #include "job/world.hpp"
 
@@ -24,6 +26,20 @@ namespace {
 
 /// A communicator keeps this many schedules that no call uses.
 constexpr std::size_t most_idle_schedules = 64;
+
+/// Returns the choice such that it holds nothing back, where the blocks together are short. The parameters changed say
+/// only how far a rank sends ahead, so ranks may differ.
+Choice without_window(const Choice& choice, const Problem& p) {
+  Choice changed = choice;
+  if (p.collective != Collective::alltoall || choice.algorithm->levels) return changed;
+  if (p.bytes * p.size > LeftAlone::most_at_once_bytes) return changed;
+  for (const Parameter& one : choice.algorithm->parameters) {
+    const auto is_it = [&](const ParameterValue& value) { return value.name == one.name; };
+    const auto found = std::find_if(changed.parameters.begin(), changed.parameters.end(), is_it);
+    if (one.role == Role::ahead && found != changed.parameters.end()) found->value = one.max;
+  }
+  return changed;
+}
 
 }  // namespace
 
@@ -40,6 +56,7 @@ class NonblockingCall final : public Operation {
     choice_ = choice;
     tag_base_ = tag_base;
     runs_ = false;
+    attended_.begin(now_s());
     may_step_ = choice.algorithm->credit == CreditWay::in_step && calls_.step_retry_.begin();
     rc_ = request_.begin(request);
     if (rc_ != MPI_SUCCESS) return rc_;
@@ -51,6 +68,7 @@ class NonblockingCall final : public Operation {
   }
 
   bool advance() override {
+    attended_.look(now_s());
     if (!runs_ && rc_ == MPI_SUCCESS) {
       if (!may_run()) return false;
       run();
@@ -63,6 +81,7 @@ class NonblockingCall final : public Operation {
     if (rc_ == MPI_SUCCESS) rc_ = workspace_->finish();
     if (rc_ != MPI_SUCCESS) fail();
     if (exchange_ && may_step_) calls_.step_retry_.end(exchange_->stalled());
+    calls_.left_alone_.note(attended_);
     workspace_.reset();
     owned_.reset();
     const ProgramRequest request = request_;
@@ -107,9 +126,11 @@ class NonblockingCall final : public Operation {
     exchange_ = calls_.take_exchange(choice_);
     if (exchange_) {
       exchange_->use_tags(tag_base_);
+      exchange_->send_short_at_once(calls_.left_alone_.usual());
       exchange_->prepare(problem_, way());
     } else {
-      schedule_ = calls_.take_schedule(problem_, choice_);
+      schedule_ =
+          calls_.take_schedule(problem_, calls_.left_alone_.usual() ? without_window(choice_, problem_) : choice_);
       if (schedule_ == nullptr) return MPI_ERR_INTERN;
       schedule_->executor->use_tags(tag_base_);
       schedule_->executor->use_node_memory(calls_.provider_.node_memory());
@@ -136,6 +157,7 @@ class NonblockingCall final : public Operation {
   Problem problem_;
   SharedCounts counts_;
   Choice choice_;
+  LeftAlone::Call attended_;
   int tag_base_ = 0;
   Staging staging_;
   std::unique_ptr<PreparedSchedule> schedule_;

@@ -16,6 +16,7 @@
 #include "entry/own_comm.hpp"
 #include "entry/prepared_schedule.hpp"
 #include "run/exchange.hpp"
+#include "run/left_alone.hpp"
 
 namespace antiphon::mpi {
 
@@ -63,6 +64,7 @@ class NonblockingCalls {
   std::vector<std::unique_ptr<Exchange>> exchanges_;
   Parameters exchange_parameters_;
   StepRetry step_retry_;
+  LeftAlone left_alone_;
   std::atomic<int> under_way_{0};
 };
 

@@ -57,6 +57,18 @@ def test_normal_choice(native: Mpi, check: Check) -> None:
     check(native, 3, "--quick", *COLLECTIVES, nonblocking=True, **nodes)
 
 
+@pytest.mark.parametrize("way", ["rotated", "exchange_xor"])
+def test_left_alone(native: Mpi, way: str, compiled: Callable[..., Path], run_ranks: Callable[..., Any]) -> None:
+    """GIVEN ranks that compute meanwhile beside ranks that wait at once THEN results are right, however each sends."""
+    program = compiled(native, [PROGRAMS / "left_alone.c"])
+    nodes = {"ANTIPHON_NODES": "a,b,c,d", "ANTIPHON_LINK_BITS_PER_S": "100000000"}
+    result = run_ranks(native, 4, [program], ANTIPHON_FORCE=f"alltoall:{way};alltoallv:on", **nodes)
+    assert result.returncode == 0, result.text
+    assert "0 wrong bytes" in result.text
+    assert result.used("ialltoall").keys() == {way}
+    assert result.used("ialltoallv").keys() == {"rotated"}
+
+
 def test_encoded(native: Mpi, check: Check) -> None:
     """GIVEN compression forced THEN results are right, and nonblocking collectives are encoded."""
     result = check(

@@ -12,9 +12,10 @@
 using namespace antiphon;
 
 TEST_CASE("credit: short messages all go at once where they are few bytes together") {
-  const auto sent_at_once = [](std::int64_t bytes) {
+  const auto sent_at_once = [](std::int64_t bytes, bool may_be = true) {
     const CreditLimits limits{.short_window_bytes = 2000, .short_at_once_bytes = 7000};
     CreditExchange exchange(0, 8, limits);
+    exchange.send_short_at_once(may_be);
     std::vector<std::int64_t> sizes(8, bytes);
     sizes[0] = 0;
     exchange.reset(sizes, sizes, {}, true);
@@ -24,6 +25,7 @@ TEST_CASE("credit: short messages all go at once where they are few bytes togeth
   };
   CHECK(sent_at_once(1000) == 7);
   CHECK(sent_at_once(1001) == 1);
+  CHECK(sent_at_once(1000, false) == 2);
 }
 
 TEST_CASE("credit: pieces are as long as a fast link carries in a quarter of a millisecond, and fit into the port") {
