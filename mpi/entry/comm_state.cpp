@@ -324,7 +324,7 @@ const Call* CommState::as_exchange(const Call& call) {
 std::unique_ptr<Exchange> CommState::make_exchange(CreditLimits limits, int first_tag, std::int64_t encode_bytes,
                                                    bool judges_alone) {
   if (judges_alone) {
-    limits.short_at_once_bytes = LeftAlone::most_at_once_bytes;
+    limits.unattended_at_once_bytes = LeftAlone::most_at_once_bytes;
     limits.short_bytes = std::max(limits.short_bytes, LeftAlone::least_long_bytes);
   }
   // Longer pieces make better frames, and are shorter on the wire.
@@ -376,6 +376,8 @@ std::unique_ptr<Exchange> CommState::make_exchange(const Choice& choice, bool in
     const std::int64_t piece_bytes = p.parameter("piece_bytes");
     if (piece_bytes > 0) limits.piece_bytes = std::min(piece_bytes, limits.credit_bytes);
     limits.short_bytes = CreditLimits::short_for(limits.piece_bytes);
+    // On a fast link, so few bytes pass before order would help.
+    if (limits.piece_bytes > CreditLimits{}.piece_bytes) limits.short_at_once_bytes = 2 * limits.piece_bytes;
     limits.sender_bytes = std::min(limits.credit_bytes, limits.piece_bytes * p.parameter("window"));
   }
   return make_exchange(limits, first_tag, encodes(choice) ? choice.parameters.back().value : 0, judges_alone);

@@ -126,7 +126,7 @@ class NonblockingCall final : public Operation {
     exchange_ = calls_.take_exchange(choice_);
     if (exchange_) {
       exchange_->use_tags(tag_base_);
-      exchange_->send_short_at_once(calls_.left_alone_.usual());
+      exchange_->set_unattended(calls_.left_alone_.usual());
       exchange_->prepare(problem_, way());
     } else {
       schedule_ =

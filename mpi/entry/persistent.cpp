@@ -112,6 +112,7 @@ bool plan(PersistentCall& op, CommState& state, bool always) {
   if (compiles) {
     op.advice = std::make_unique<Advice>(state.patterns().of(pattern), state.rank());
     auto exchange = state.make_exchange(*tag_base, encodes(choice) ? choice.parameters.back().value : 0);
+    exchange->set_unattended(true);
     exchange->prepare(op.problem, op.advice->way());
     op.runner = std::move(exchange);
     return true;

@@ -45,8 +45,8 @@ class Exchange final : public Runner {
     problem_ = &problem;
     way_ = way;
   }
-  /// Says for the next runs whether few short blocks go at once (CreditLimits::short_at_once_bytes).
-  void send_short_at_once(bool at_once) { protocol_.send_short_at_once(at_once); }
+  /// Says whether the next runs are left alone for most of their time, as they are not at first.
+  void set_unattended(bool unattended) { protocol_.set_unattended(unattended); }
   /// Changes Options::first_tag between two runs.
   void use_tags(int first_tag) { first_tag_ = first_tag; }
   /// Tells whether this rank lost its patience in the last run.

@@ -12,10 +12,11 @@
 using namespace antiphon;
 
 TEST_CASE("credit: short messages all go at once where they are few bytes together") {
-  const auto sent_at_once = [](std::int64_t bytes, bool may_be = true) {
-    const CreditLimits limits{.short_window_bytes = 2000, .short_at_once_bytes = 7000};
+  const auto sent_at_once = [](std::int64_t bytes, bool unattended = false) {
+    const CreditLimits limits{
+        .short_window_bytes = 2000, .short_at_once_bytes = 3500, .unattended_at_once_bytes = 7000};
     CreditExchange exchange(0, 8, limits);
-    exchange.send_short_at_once(may_be);
+    exchange.set_unattended(unattended);
     std::vector<std::int64_t> sizes(8, bytes);
     sizes[0] = 0;
     exchange.reset(sizes, sizes, {}, true);
@@ -23,9 +24,10 @@ TEST_CASE("credit: short messages all go at once where they are few bytes togeth
     for (CreditExchange::Action a; exchange.next(a);) sent += a.kind == CreditExchange::Kind::send_short ? 1 : 0;
     return sent;
   };
-  CHECK(sent_at_once(1000) == 7);
-  CHECK(sent_at_once(1001) == 1);
-  CHECK(sent_at_once(1000, false) == 2);
+  CHECK(sent_at_once(500) == 7);
+  CHECK(sent_at_once(501) == 3);
+  CHECK(sent_at_once(1000, true) == 7);
+  CHECK(sent_at_once(1001, true) == 1);
 }
 
 TEST_CASE("credit: pieces are as long as a fast link carries in a quarter of a millisecond, and fit into the port") {
