@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "entry/nonblocking_calls.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <exception>
 #include <iterator>
@@ -27,16 +26,24 @@ namespace {
 /// A communicator keeps this many schedules that no call uses.
 constexpr std::size_t most_idle_schedules = 64;
 
+/// Tells whether the algorithm's parameters make such a long block wait for its receiver's word.
+bool waits_for_word(const Choice& choice, std::int64_t block_bytes) {
+  const auto& parameters = choice.algorithm->parameters;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (parameters[i].role == Role::border && block_bytes > choice.parameters[i].value) return true;
+  }
+  return false;
+}
+
 /// Returns the choice such that it holds nothing back, where the blocks together are short. The parameters changed say
 /// only how far a rank sends ahead, so ranks may differ.
 Choice without_window(const Choice& choice, const Problem& p) {
   Choice changed = choice;
   if (p.collective != Collective::alltoall || choice.algorithm->levels) return changed;
-  if (p.bytes * p.size > LeftAlone::most_at_once_bytes) return changed;
-  for (const Parameter& one : choice.algorithm->parameters) {
-    const auto is_it = [&](const ParameterValue& value) { return value.name == one.name; };
-    const auto found = std::find_if(changed.parameters.begin(), changed.parameters.end(), is_it);
-    if (one.role == Role::ahead && found != changed.parameters.end()) found->value = one.max;
+  if (p.bytes * p.size > LeftAlone::most_at_once_bytes || waits_for_word(choice, p.bytes)) return changed;
+  const auto& parameters = choice.algorithm->parameters;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (parameters[i].role == Role::ahead) changed.parameters[i].value = parameters[i].max;
   }
   return changed;
 }

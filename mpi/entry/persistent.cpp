@@ -22,10 +22,13 @@
 #include "entry/share_counts.hpp"
 #include "entry/waits.hpp"
 #include "entry/workspace.hpp"
+#include "job/clock.hpp"
 #include "job/progress.hpp"
 #include "job/warn.hpp"
 #include "job/world.hpp"
 #include "observe/watch.hpp"
+#include "run/exchange.hpp"
+#include "run/left_alone.hpp"
 
 namespace antiphon::mpi::persistent {
 
@@ -42,6 +45,9 @@ struct PersistentCall final : Operation {
   Staging staging;
   std::unique_ptr<Advice> advice;  ///< of an exchange if all ranks know the pattern
   std::unique_ptr<Runner> runner;
+  Exchange* exchange = nullptr;  ///< the runner, if it is one
+  LeftAlone left_alone;
+  LeftAlone::Call attended;
   std::unique_ptr<DeviceBuffers> on_device;
   std::unique_ptr<Workspace> workspace;
   ProgramRequest request;
@@ -112,8 +118,8 @@ bool plan(PersistentCall& op, CommState& state, bool always) {
   if (compiles) {
     op.advice = std::make_unique<Advice>(state.patterns().of(pattern), state.rank());
     auto exchange = state.make_exchange(*tag_base, encodes(choice) ? choice.parameters.back().value : 0);
-    exchange->set_unattended(true);
     exchange->prepare(op.problem, op.advice->way());
+    op.exchange = exchange.get();
     op.runner = std::move(exchange);
     return true;
   }
@@ -134,6 +140,8 @@ bool on_devices(Description& d, CommState& state) {
 
 void PersistentCall::begin() {
   active = true;
+  attended.begin(now_s());
+  if (exchange != nullptr) exchange->set_unattended(left_alone.usual());
   on_device = std::make_unique<DeviceBuffers>(description);
   rc = on_device->fetch();
   workspace = std::make_unique<Workspace>(description, problem, staging);
@@ -143,12 +151,14 @@ void PersistentCall::begin() {
 }
 
 bool PersistentCall::advance() {
+  attended.look(now_s());
   if (rc == MPI_SUCCESS) rc = runner->advance();
   return rc != MPI_SUCCESS || runner->done();
 }
 
 /// A wait for the request finds it complete after this.
 void PersistentCall::complete() {
+  left_alone.note(attended);
   if (rc == MPI_SUCCESS) rc = workspace->finish();
   if (const int put_back = on_device->put_back(); rc == MPI_SUCCESS) rc = put_back;
   if (rc != MPI_SUCCESS) PMPI_Comm_call_errhandler(call.comm, rc);
