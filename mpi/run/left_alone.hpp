@@ -11,7 +11,7 @@ namespace antiphon::mpi {
 /// for itself, so this may only decide how far it sends ahead.
 class LeftAlone {
  public:
-  /// Blocks that are longer together go in order all the same: they overrun ports.
+  /// Blocks that are longer together go in order all the same, since they overrun ports.
   static constexpr std::int64_t most_at_once_bytes = 1 << 20;
   /// Blocks up to this need no grant in a nonblocking exchange, since a grant would be seen after the computation.
   static constexpr std::int64_t least_long_bytes = 16 << 10;
