@@ -167,6 +167,7 @@ class CommState {
   void take_from_first(std::span<char> text);
   void use_groups(PreparedSchedule& prepared);
   bool node_memory_ready();
+  /// `judges_alone` as in CodingTerms: of nonblocking and persistent calls, which the program may leave alone.
   std::unique_ptr<Exchange> make_exchange(CreditLimits limits, int first_tag, std::int64_t encode_bytes,
                                           bool judges_alone);
   /// Returns a communicator for the library's collectives, which exists already: all ranks are at the same call of the

@@ -23,9 +23,6 @@ HERE = Path(__file__).resolve().parent
 CHECK = HERE.parents[1] / "bench" / "check"
 EXAMPLES = HERE.parents[1] / "examples"
 LIMIT_S = 150
-#: Ranks that wait give their cores away. By itself, Open MPI keeps them where there are no more ranks than cores, but
-#: tests run beside one another; MPICH 5 always keeps them, and MPICH 4.0 has no such variable.
-WAITING = {"openmpi": {"OMPI_MCA_mpi_yield_when_idle": "1"}, "mpich": {"MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"}}
 WARNINGS = ["-std=gnu11", "-Wall", "-Wextra", "-O1", "-g", "-pthread"]
 
 
@@ -165,7 +162,7 @@ def run_ranks(tmp_path: Path, one_core: list[str]) -> Run:
             variables["LD_PRELOAD"] = ":".join(map(str, objects))
         if preload:
             variables.setdefault("ANTIPHON_SUMMARY", str(summary))
-        variables = WAITING[mpi.family] | variables
+        variables = launch.YIELDING[mpi.family] | variables  # tests run beside one another
         command = launch.launch_command(mpi, n, [str(a) for a in argv], variables, oversubscribe=True, as_root=True)
         where = one_core if n > len(os.sched_getaffinity(0)) else []
         # The launcher is asked to end, so that it ends the ranks.

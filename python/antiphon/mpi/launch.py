@@ -15,6 +15,10 @@ from antiphon.errors import AntiphonError
 from antiphon.mpi import preload
 from antiphon.mpi.library import Mpi
 
+#: By library family: the variables by which ranks that wait give their cores away. By itself, Open MPI keeps them where
+#: there are no more ranks than cores; MPICH 5 always keeps them, and MPICH 4.0 has no such variable.
+YIELDING = {"openmpi": {"OMPI_MCA_mpi_yield_when_idle": "1"}, "mpich": {"MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"}}
+
 #: The options that set these variables: errors name what the user wrote.
 OPTIONS = {"ANTIPHON_CAPTURE": "--capture ", "ANTIPHON_FORCE": "--force ", "ANTIPHON_METRICS": "--metrics ",
            "ANTIPHON_PLAN": "--plan ", "ANTIPHON_PROFILE": "--profile ", "ANTIPHON_SUMMARY": "--summary=",
