@@ -118,7 +118,7 @@ class HostTestbed:
         if self.link_bits_per_s is not None:
             rank_env["ANTIPHON_LINK_BITS_PER_S"] = str(int(self.link_bits_per_s))
         if self.where.is_crowded(n):  # Waiting ranks must let others run.
-            rank_env |= launch.YIELDING[mpi.family]
+            rank_env |= launch.yielding(mpi)
         return _run_here(self.where.start(mpi, n, argv, rank_env | dict(env)), on_line, timeout_s)
 
 

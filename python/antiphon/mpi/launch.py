@@ -15,10 +15,6 @@ from antiphon.errors import AntiphonError
 from antiphon.mpi import preload
 from antiphon.mpi.library import Mpi
 
-#: By library family: the variables by which ranks that wait give their cores away. By itself, Open MPI keeps them where
-#: there are no more ranks than cores; MPICH 5 always keeps them, and MPICH 4.0 has no such variable.
-YIELDING = {"openmpi": {"OMPI_MCA_mpi_yield_when_idle": "1"}, "mpich": {"MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"}}
-
 #: The options that set these variables: errors name what the user wrote.
 OPTIONS = {"ANTIPHON_CAPTURE": "--capture ", "ANTIPHON_FORCE": "--force ", "ANTIPHON_METRICS": "--metrics ",
            "ANTIPHON_PLAN": "--plan ", "ANTIPHON_PROFILE": "--profile ", "ANTIPHON_SUMMARY": "--summary=",
@@ -108,6 +104,15 @@ class Launch:
     def shell_line(self) -> str:
         """The launch as one line that a shell understands."""
         return " ".join([*(f"{key}={shlex.quote(value)}" for key, value in self.env.items()), shlex.join(self.command)])
+
+
+def yielding(mpi: Mpi) -> dict[str, str]:
+    """Returns the variables by which ranks that wait give their cores away.
+
+    By itself, Open MPI keeps them where there are no more ranks than cores. MPICH 5 always keeps them, and other
+    libraries with its ABI, like MPICH 4.0, ignore its variable.
+    """
+    return {"OMPI_MCA_mpi_yield_when_idle" if mpi.family == "openmpi" else "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"}
 
 
 def own_variables(env: Mapping[str, str]) -> dict[str, str]:
