@@ -21,7 +21,6 @@ struct CreditLimits {
   std::int64_t step_bytes = 65536;          ///< in step: granted to a sender at once
   /// A rank whose short messages have no more bytes than this, all together, sends them at once.
   std::int64_t short_at_once_bytes = 0;
-  std::int64_t unattended_at_once_bytes = 0;  ///< the same in an exchange that nobody looks at meanwhile
 
   /// Returns `short_bytes` for pieces of this length: a second piece that is short takes a round of its own, so a block
   /// with less than that goes without a grant, too.
@@ -109,8 +108,9 @@ class CreditExchange {
   void reset(std::span<const std::int64_t> send_bytes, std::span<const std::int64_t> recv_bytes,
              std::span<const ExchangeStep> advice = {}, bool in_step = false);
   [[nodiscard]] bool in_step() const { return in_step_; }
-  /// Says before reset() whether the exchange is left alone for most of its time.
-  void set_unattended(bool unattended) { unattended_ = unattended; }
+  /// Says before reset() what holds in place of `short_at_once_bytes`, if it is more, since nobody will look at the
+  /// exchange for most of its time.
+  void set_unattended(std::int64_t at_once_bytes) { unattended_at_once_bytes_ = at_once_bytes; }
   /// Makes the rank free until the end of this exchange.
   void lose_patience();
   /// The next action that may start. False: none now.
@@ -190,7 +190,7 @@ class CreditExchange {
   std::size_t ready_begin_ = 0;
   int next_short_phase_ = 1;  ///< the next short message to send
   int in_phase_ = 1;          ///< the short messages of all phases before this one have come in
-  bool unattended_ = false;
+  std::int64_t unattended_at_once_bytes_ = 0;
   std::int64_t short_bytes_ = 0;  ///< of all short messages to send
   std::int64_t ahead_bytes_ = 0;  ///< of short messages sent in phases from in_phase_ on
   /// Counts at most its window of each sender, since a sender sends no faster what it was granted in step.

@@ -238,6 +238,7 @@ NonblockingCalls& CommState::nonblocking() {
   nonblocking_ = std::make_unique<NonblockingCalls>(NonblockingCalls::Provider{
       .rank = rank(),
       .size = size(),
+      .max_ranks_per_node = shape_.max_ranks_per_node,
       .own = own_,
       .schedule = [this](const Problem& problem, const Choice& choice) { return prepare(problem, choice, true); },
       .node_memory_ready = [this] { return node_memory_ready(); },
@@ -323,10 +324,7 @@ const Call* CommState::as_exchange(const Call& call) {
 
 std::unique_ptr<Exchange> CommState::make_exchange(CreditLimits limits, int first_tag, std::int64_t encode_bytes,
                                                    bool judges_alone) {
-  if (judges_alone) {
-    limits.unattended_at_once_bytes = LeftAlone::most_at_once_bytes;
-    limits.short_bytes = std::max(limits.short_bytes, LeftAlone::least_long_bytes);
-  }
+  if (judges_alone) limits.short_bytes = std::max(limits.short_bytes, LeftAlone::least_long_bytes);
   // Longer pieces make better frames, and are shorter on the wire.
   if (encode_bytes > 0) limits.piece_bytes = std::min(2 * limits.piece_bytes, limits.sender_bytes);
   const Exchange::Options options{

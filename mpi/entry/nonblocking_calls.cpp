@@ -10,6 +10,7 @@
 
 #include "call/describe.hpp"
 #include "call/owned.hpp"
+#include "entry/at_once.hpp"
 #include "entry/operations.hpp"
 #include "entry/planned_ways.hpp"
 #include "entry/program_request.hpp"
@@ -25,28 +26,6 @@ namespace {
 
 /// A communicator keeps this many schedules that no call uses.
 constexpr std::size_t most_idle_schedules = 64;
-
-/// Tells whether the algorithm's parameters make such a long block wait for its receiver's word.
-bool waits_for_word(const Choice& choice, std::int64_t block_bytes) {
-  const auto& parameters = choice.algorithm->parameters;
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    if (parameters[i].role == Role::border && block_bytes > choice.parameters[i].value) return true;
-  }
-  return false;
-}
-
-/// Returns the choice such that it holds nothing back, where the blocks together are short. The parameters changed say
-/// only how far a rank sends ahead, so ranks may differ.
-Choice without_window(const Choice& choice, const Problem& p) {
-  Choice changed = choice;
-  if (p.collective != Collective::alltoall || choice.algorithm->levels) return changed;
-  if (p.bytes * p.size > LeftAlone::most_at_once_bytes || waits_for_word(choice, p.bytes)) return changed;
-  const auto& parameters = choice.algorithm->parameters;
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    if (parameters[i].role == Role::ahead) changed.parameters[i].value = parameters[i].max;
-  }
-  return changed;
-}
 
 }  // namespace
 
@@ -133,11 +112,12 @@ class NonblockingCall final : public Operation {
     exchange_ = calls_.take_exchange(choice_);
     if (exchange_) {
       exchange_->use_tags(tag_base_);
-      exchange_->set_unattended(calls_.left_alone_.usual());
+      exchange_->set_unattended(calls_.left_alone_.at_once_bytes());
       exchange_->prepare(problem_, way());
     } else {
-      schedule_ =
-          calls_.take_schedule(problem_, calls_.left_alone_.usual() ? without_window(choice_, problem_) : choice_);
+      const auto port_bytes = port_bytes_at_once(choice_, problem_, calls_.provider_.max_ranks_per_node);
+      const bool hurries = port_bytes && *port_bytes <= calls_.left_alone_.at_once_bytes();
+      schedule_ = calls_.take_schedule(problem_, hurries ? at_once(choice_) : choice_);
       if (schedule_ == nullptr) return MPI_ERR_INTERN;
       schedule_->executor->use_tags(tag_base_);
       schedule_->executor->use_node_memory(calls_.provider_.node_memory());

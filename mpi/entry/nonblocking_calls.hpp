@@ -27,7 +27,7 @@ class NonblockingCalls {
  public:
   /// What the communicator provides. All functions may be called once OwnComm is ready.
   struct Provider {
-    int rank, size;
+    int rank, size, max_ranks_per_node;
     OwnComm& own;
     /// Makes the schedule of a choice for a problem.
     std::function<std::unique_ptr<PreparedSchedule>(const Problem&, const Choice&)> schedule;

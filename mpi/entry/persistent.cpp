@@ -15,6 +15,7 @@
 #include "call/describe.hpp"
 #include "call/owned.hpp"
 #include "compress/collectives.hpp"
+#include "entry/at_once.hpp"
 #include "entry/comm_state.hpp"
 #include "entry/device_buffers.hpp"
 #include "entry/operations.hpp"
@@ -45,7 +46,10 @@ struct PersistentCall final : Operation {
   Staging staging;
   std::unique_ptr<Advice> advice;  ///< of an exchange if all ranks know the pattern
   std::unique_ptr<Runner> runner;
-  Exchange* exchange = nullptr;  ///< the runner, if it is one
+  Exchange* exchange = nullptr;         ///< the runner, if it is one
+  std::unique_ptr<Executor> hurried;    ///< in the runner's place where the operation is left alone, if one serves
+  std::int64_t hurried_port_bytes = 0;  ///< what that brings into a node's port at once
+  Runner* running = nullptr;            ///< of the operation under way, or the last one
   LeftAlone left_alone;
   LeftAlone::Call attended;
   std::unique_ptr<DeviceBuffers> on_device;
@@ -127,9 +131,18 @@ bool plan(PersistentCall& op, CommState& state, bool always) {
   state.set_places(op.problem, *choice.algorithm);
   if (!supports(*choice.algorithm, op.problem)) return false;
   if (choice.algorithm->knowledge == Knowledge::all_counts) share_counts(op.problem, state.own_comm());
-  auto executor = state.make_executor(build_schedule(*choice.algorithm, op.problem), *tag_base, true);
-  state.use_node_memory(*executor);
-  op.runner = std::move(executor);
+  const auto executor_of = [&](const Choice& way) {
+    op.problem.parameters = way.parameters;
+    auto executor = state.make_executor(build_schedule(*way.algorithm, op.problem), *tag_base, true);
+    state.use_node_memory(*executor);
+    return executor;
+  };
+  if (const auto bytes = port_bytes_at_once(choice, op.problem, state.shape().max_ranks_per_node);
+      bytes && *bytes <= LeftAlone::most_at_once_bytes) {
+    op.hurried = executor_of(at_once(choice));
+    op.hurried_port_bytes = *bytes;
+  }
+  op.runner = executor_of(choice);
   return true;
 }
 
@@ -141,19 +154,21 @@ bool on_devices(Description& d, CommState& state) {
 void PersistentCall::begin() {
   active = true;
   attended.begin(now_s());
-  if (exchange != nullptr) exchange->set_unattended(left_alone.usual());
+  if (exchange != nullptr) exchange->set_unattended(left_alone.at_once_bytes());
+  const bool hurries = hurried && hurried_port_bytes <= left_alone.at_once_bytes();
+  running = hurries ? hurried.get() : runner.get();
   on_device = std::make_unique<DeviceBuffers>(description);
   rc = on_device->fetch();
   workspace = std::make_unique<Workspace>(description, problem, staging);
-  if (rc == MPI_SUCCESS) rc = workspace->prepare(runner->scratch_bytes());
-  if (rc == MPI_SUCCESS) rc = runner->begin(workspace->binding());
+  if (rc == MPI_SUCCESS) rc = workspace->prepare(running->scratch_bytes());
+  if (rc == MPI_SUCCESS) rc = running->begin(workspace->binding());
   operations::start(*this);
 }
 
 bool PersistentCall::advance() {
   attended.look(now_s());
-  if (rc == MPI_SUCCESS) rc = runner->advance();
-  return rc != MPI_SUCCESS || runner->done();
+  if (rc == MPI_SUCCESS) rc = running->advance();
+  return rc != MPI_SUCCESS || running->done();
 }
 
 /// A wait for the request finds it complete after this.

@@ -46,7 +46,7 @@ class Exchange final : public Runner {
     way_ = way;
   }
   /// Says whether the next runs are left alone for most of their time, as they are not at first.
-  void set_unattended(bool unattended) { protocol_.set_unattended(unattended); }
+  void set_unattended(std::int64_t at_once_bytes) { protocol_.set_unattended(at_once_bytes); }
   /// Changes Options::first_tag between two runs.
   void use_tags(int first_tag) { first_tag_ = first_tag; }
   /// Tells whether this rank lost its patience in the last run.

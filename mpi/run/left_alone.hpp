@@ -11,7 +11,9 @@ namespace antiphon::mpi {
 /// for itself, so this may only decide how far it sends ahead.
 class LeftAlone {
  public:
-  /// Blocks that are longer together go in order all the same, since they overrun ports.
+  /// Blocks that are longer together go in order all the same, since they overrun ports: before anything is known, and
+  /// where calls are left alone. What is lost in a first call costs it a timeout of TCP, 0.2 s.
+  static constexpr std::int64_t first_at_once_bytes = 128 << 10;
   static constexpr std::int64_t most_at_once_bytes = 1 << 20;
   /// Blocks up to this need no grant in a nonblocking exchange, since a grant would be seen after the computation.
   static constexpr std::int64_t least_long_bytes = 16 << 10;
@@ -39,13 +41,13 @@ class LeftAlone {
     constexpr double least_s = 0.5e-3;
     constexpr double large_share = 0.4;
     const double whole_s = call.seen_s_ - call.began_s_;
-    if (whole_s >= least_s) usual_ = call.longest_s_ > large_share * whole_s;
+    if (whole_s >= least_s) at_once_bytes_ = call.longest_s_ > large_share * whole_s ? most_at_once_bytes : 0;
   }
-  /// Tells whether the next call will be left alone; true before anything is known, as then nothing can be lost.
-  [[nodiscard]] bool usual() const { return usual_; }
+  /// Returns how long blocks may be together that the next call sends at once.
+  [[nodiscard]] std::int64_t at_once_bytes() const { return at_once_bytes_; }
 
  private:
-  bool usual_ = true;
+  std::int64_t at_once_bytes_ = first_at_once_bytes;
 };
 
 }  // namespace antiphon::mpi

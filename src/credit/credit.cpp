@@ -147,8 +147,7 @@ void CreditExchange::release_short() {
     if (in_phase_ < next_short_phase_ && !is_long(out)) ahead_bytes_ -= out;
     ++in_phase_;
   }
-  const std::int64_t unattended_bytes = unattended_ ? limits_.unattended_at_once_bytes : 0;
-  const bool at_once = short_bytes_ <= std::max(limits_.short_at_once_bytes, unattended_bytes);
+  const bool at_once = short_bytes_ <= std::max(limits_.short_at_once_bytes, unattended_at_once_bytes_);
   while (next_short_phase_ < size_) {
     const int to = (rank_ + next_short_phase_) % size_;
     const std::int64_t out = peers_[static_cast<std::size_t>(to)].to_send;

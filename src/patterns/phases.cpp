@@ -82,8 +82,9 @@ PhasedExchange::Done PhasedExchange::add(const Phase& phase) {
   }
   OpId granted = no_op;
   if (sends && sync_ == Sync::tokens && phase.out.bytes > token_bytes_) {
-    granted = s_.recv_token(phase.to, {}, token_tag);
+    const OpId token = s_.recv_token(phase.to, {}, token_tag);
     received_.pace(s_, start, ahead * cut_.window);
+    if (cut_.window < all_ahead) granted = token;
   }
   if (sends) {
     last_.sent = s_.send(phase.to, phase.out, {phase.before_send, granted}, cut_);

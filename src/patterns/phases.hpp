@@ -33,7 +33,9 @@ enum class Sync : std::uint8_t {
 std::vector<OpId> add_barrier(Schedule& s, int rank, int size, std::span<const OpId> entry, int tag);
 
 /// Messages in phases, at most one in and one out a phase, in lock-step pieces: a piece leaves when the piece `window`
-/// before it has come in, across phases too. So about `window` pieces are under way to any port.
+/// before it has come in, across phases too. So about `window` pieces are under way to any port. A window of
+/// `all_ahead` holds nothing back: a rank awaits neither pieces nor tokens before it sends. Messages are the same with
+/// any window, so ranks may have different ones.
 ///
 /// This cannot deadlock, whatever the sizes are and although a rank knows only those of its own messages. Order the
 /// pieces of all ranks by (phase, first byte within the message). A piece of a send waits only for pieces that the same
@@ -43,6 +45,7 @@ std::vector<OpId> add_barrier(Schedule& s, int rank, int size, std::span<const O
 /// for smaller ones.
 class PhasedExchange {
  public:
+  static constexpr std::int32_t all_ahead = 1024;
   /// As the algorithm's parameters piece_bytes, window, sync and token_bytes say.
   PhasedExchange(Schedule& s, const Problem& p);
   /// `token_bytes`: with Sync::tokens, messages longer than this ask for one.

@@ -2,9 +2,11 @@
 // Checks every alltoallv algorithm on the size patterns that break schedules, where what one rank sends says nothing
 // about the other ranks.
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <memory>
 #include <random>
+#include <string_view>
 
 #include <doctest/doctest.h>
 
@@ -91,10 +93,7 @@ std::optional<std::string> wrong_in(const Exchange& e, const std::vector<std::ve
   return std::nullopt;
 }
 
-void expect_right(const Algorithm& a, int ranks, const SizeOf& sizes, const Parameters& parameters,
-                  std::uint64_t seed) {
-  Random random(seed);
-  const Exchange e = make_exchange(a, ranks, sizes, parameters, random);
+void expect_right(const Algorithm& a, const Exchange& e, const std::string& what, std::uint64_t seed) {
   auto inputs = e.inputs;
   auto outputs = e.outputs;
   std::vector<Schedule> schedules;
@@ -104,14 +103,20 @@ void expect_right(const Algorithm& a, int ranks, const SizeOf& sizes, const Para
     memories.push_back({inputs[r].data(), static_cast<std::int64_t>(inputs[r].size()), outputs[r].data(),
                         static_cast<std::int64_t>(outputs[r].size())});
   }
-  std::string what = std::string(a.name) + " ranks " + std::to_string(ranks) + " seed " + std::to_string(seed);
-  for (const auto& p : parameters) what += ' ' + p.name + '=' + std::to_string(p.value);
   CAPTURE(what);
   const auto failed = run_in_process(schedules, memories, {}, seed);
   CHECK_MESSAGE(!failed, failed.value_or(""));
   if (failed) return;
   const auto wrong = wrong_in(e, outputs);
   CHECK_MESSAGE(!wrong, wrong.value_or(""));
+}
+
+void expect_right(const Algorithm& a, int ranks, const SizeOf& sizes, const Parameters& parameters,
+                  std::uint64_t seed) {
+  Random random(seed);
+  std::string what = std::string(a.name) + " ranks " + std::to_string(ranks) + " seed " + std::to_string(seed);
+  for (const auto& p : parameters) what += ' ' + p.name + '=' + std::to_string(p.value);
+  expect_right(a, make_exchange(a, ranks, sizes, parameters, random), what, seed);
 }
 
 /// Pieces are small, so that modest blocks have many of them; a few windows are tried.
@@ -212,4 +217,23 @@ TEST_CASE("alltoallv: ranks that send nothing, ranks that receive nothing, and n
         });
       },
       4);
+}
+
+TEST_CASE("alltoallv: ranks in phases with different windows, some of which hold nothing back") {
+  for (const std::string_view name : {"rotated", "exchange_xor"}) {
+    const Algorithm& a = *find_algorithm(Collective::alltoallv, name);
+    for (int ranks = 2; ranks <= most_ranks(17); ++ranks) {
+      for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        Random random(seed);
+        const SizeOf sizes = table(ranks, [&](int, int) { return static_cast<std::int64_t>(random() % 50); });
+        Exchange e = make_exchange(a, ranks, sizes, {{"piece_bytes", 7}, {"sync", 1}, {"token_bytes", 10}}, random);
+        for (Problem& p : e.problems) {
+          const auto window =
+              std::ranges::find_if(p.parameters, [](const ParameterValue& one) { return one.name == "window"; });
+          window->value = std::array{1, 2, 1024}[random() % 3];
+        }
+        expect_right(a, e, std::string(name) + " ranks " + std::to_string(ranks), seed);
+      }
+    }
+  }
 }

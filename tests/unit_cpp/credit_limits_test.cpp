@@ -13,10 +13,9 @@ using namespace antiphon;
 
 TEST_CASE("credit: short messages all go at once where they are few bytes together") {
   const auto sent_at_once = [](std::int64_t bytes, bool unattended = false) {
-    const CreditLimits limits{
-        .short_window_bytes = 2000, .short_at_once_bytes = 3500, .unattended_at_once_bytes = 7000};
+    const CreditLimits limits{.short_window_bytes = 2000, .short_at_once_bytes = 3500};
     CreditExchange exchange(0, 8, limits);
-    exchange.set_unattended(unattended);
+    exchange.set_unattended(unattended ? 7000 : 0);
     std::vector<std::int64_t> sizes(8, bytes);
     sizes[0] = 0;
     exchange.reset(sizes, sizes, {}, true);

@@ -21,21 +21,21 @@ LeftAlone::Call call(double first_s, double end_s, double every_s) {
 
 TEST_CASE("what the last long call was like is taken for what the next one will be like") {
   LeftAlone alone;
-  CHECK(alone.usual());                   // nothing is known
+  CHECK(alone.at_once_bytes() == LeftAlone::first_at_once_bytes);
   alone.note(call(10e-6, 20e-3, 10e-6));  // waited for at once
-  CHECK(!alone.usual());
+  CHECK(alone.at_once_bytes() == 0);
   alone.note(call(10e-3, 10e-3, 1));  // all has come during the computation
-  CHECK(alone.usual());
+  CHECK(alone.at_once_bytes() == LeftAlone::most_at_once_bytes);
   alone.note(call(100e-6, 20e-3, 100e-6));  // tested
-  CHECK(!alone.usual());
+  CHECK(alone.at_once_bytes() == 0);
   alone.note(call(10e-3, 20e-3, 10e-6));  // what was held back moves after the computation
-  CHECK(alone.usual());
+  CHECK(alone.at_once_bytes() == LeftAlone::most_at_once_bytes);
 }
 
 TEST_CASE("a short call, and a core that is lost for a moment, say nothing") {
   LeftAlone alone;
   alone.note(call(10e-6, 20e-3, 4e-3));
-  CHECK(!alone.usual());
+  CHECK(alone.at_once_bytes() == 0);
   alone.note(call(0.4e-3, 0.4e-3, 1));
-  CHECK(!alone.usual());
+  CHECK(alone.at_once_bytes() == 0);
 }

@@ -103,3 +103,14 @@ TEST_CASE("no more than a window is under way to a rank of a granted chain that 
     CHECK(OneIsLate({collective, 4000}, text + ",granted=1", 6, late).waiting_pieces() == 4);
   }
 }
+
+TEST_CASE("phases without a window hold back nothing, and a token for a long block is not awaited") {
+  const std::string text = "rotated:piece_bytes=1000,sync=1,token_bytes=4000,window=";
+  for (const int ranks : {3, 8}) {
+    const int others = ranks - 1;
+    CHECK(OneIsLate({Collective::alltoall, 4000}, text + "1024", ranks, 1).waiting_pieces() == others * 4);
+    CHECK(OneIsLate({Collective::alltoall, 8000}, text + "1024", ranks, 1).waiting_pieces() == others * (8 + 1));
+    // One of them sends a token to the late rank, and waits for its data.
+    CHECK(OneIsLate({Collective::alltoall, 8000}, text + "2", ranks, 1).waiting_pieces() <= others);
+  }
+}

@@ -12,24 +12,61 @@ static unsigned char value(int from, int to, int place, int round) {
   return (unsigned char)(from * 31 + to * 17 + place * 7 + round);
 }
 
-/* Returns the number of wrong bytes of one exchange, in which this rank computes or not. */
-static int exchange(int bytes, int round, int sized, int computes) {
-  unsigned char *out = malloc((size_t)bytes * (size_t)size), *in = calloc((size_t)size, (size_t)bytes);
-  int *counts = malloc(sizeof(int) * (size_t)size), *places = malloc(sizeof(int) * (size_t)size);
-  int wrong = 0;
-  MPI_Request request;
-  for (int r = 0; r < size; r++) {
-    counts[r] = bytes;
-    places[r] = r * bytes;
+enum { equal, sized, ways };
+
+static int* counts_of(int bytes) {
+  int* counts = malloc(sizeof(int) * (size_t)size);
+  for (int r = 0; r < size; r++) counts[r] = bytes;
+  return counts;
+}
+
+static void fill(unsigned char* out, int bytes, int round) {
+  for (int r = 0; r < size; r++)
     for (int i = 0; i < bytes; i++) out[r * bytes + i] = value(rank, r, i, round);
-  }
-  if (sized) MPI_Ialltoallv(out, counts, places, MPI_BYTE, in, counts, places, MPI_BYTE, MPI_COMM_WORLD, &request);
-  else MPI_Ialltoall(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, MPI_COMM_WORLD, &request);
-  if (computes) usleep(5000);
-  MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+static int wrong_bytes(const unsigned char* in, int bytes, int round) {
+  int wrong = 0;
   for (int r = 0; r < size; r++)
     for (int i = 0; i < bytes; i++) wrong += in[r * bytes + i] != value(r, rank, i, round);
+  return wrong;
+}
+
+/* Tells whether this rank computes in that round. */
+static int computes(int round) { return (rank + round / 3) % 2; }
+
+/* Returns the number of wrong bytes of one exchange, in which this rank computes or not. */
+static int exchange(int bytes, int round, int way) {
+  unsigned char *out = malloc((size_t)bytes * (size_t)size), *in = calloc((size_t)size, (size_t)bytes);
+  int *counts = counts_of(bytes), *places = malloc(sizeof(int) * (size_t)size);
+  MPI_Request request;
+  for (int r = 0; r < size; r++) places[r] = r * bytes;
+  fill(out, bytes, round);
+  if (way == sized)
+    MPI_Ialltoallv(out, counts, places, MPI_BYTE, in, counts, places, MPI_BYTE, MPI_COMM_WORLD, &request);
+  else MPI_Ialltoall(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, MPI_COMM_WORLD, &request);
+  if (computes(round)) usleep(5000);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  const int wrong = wrong_bytes(in, bytes, round);
   free(out), free(in), free(counts), free(places);
+  return wrong;
+}
+
+/* The same of one persistent operation, in all rounds. */
+static int exchange_again(int bytes, int rounds) {
+  unsigned char *out = malloc((size_t)bytes * (size_t)size), *in = calloc((size_t)size, (size_t)bytes);
+  int wrong = 0;
+  MPI_Request request;
+  MPI_Alltoall_init(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+  for (int round = 0; round < rounds; round++) {
+    fill(out, bytes, round);
+    MPI_Start(&request);
+    if (computes(round)) usleep(5000);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    wrong += wrong_bytes(in, bytes, round);
+  }
+  MPI_Request_free(&request);
+  free(out), free(in);
   return wrong;
 }
 
@@ -41,7 +78,8 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   for (int round = 0; round < 12; round++)
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
-      for (int sized = 0; sized < 2; sized++) wrong += exchange(lengths[i], round, sized, (rank + round / 3) % 2);
+      for (int way = 0; way < ways; way++) wrong += exchange(lengths[i], round, way);
+  for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) wrong += exchange_again(lengths[i], 12);
   MPI_Allreduce(&wrong, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   if (rank == 0) printf("%d wrong bytes\n", all);
   MPI_Finalize();
