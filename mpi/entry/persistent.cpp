@@ -100,6 +100,22 @@ bool may_compile(const Call& call, CommState& state, bool always) {
   return always || state.decisions().decide({.collective = call.collective}).algorithm != nullptr;
 }
 
+/// Makes the choice's schedule, and a second one for an operation that is left alone if that can gain.
+void make_schedules(PersistentCall& op, CommState& state, const Choice& choice, int tag_base) {
+  const auto executor_of = [&](const Choice& way) {
+    op.problem.parameters = way.parameters;
+    auto executor = state.make_executor(build_schedule(*way.algorithm, op.problem), tag_base, true);
+    state.use_node_memory(*executor);
+    return executor;
+  };
+  if (const auto bytes = port_bytes_at_once(choice, op.problem, state.shape().max_ranks_per_node);
+      bytes && *bytes <= LeftAlone::most_at_once_bytes) {
+    op.hurried = executor_of(at_once(choice));
+    op.hurried_port_bytes = *bytes;
+  }
+  op.runner = executor_of(choice);
+}
+
 /// Plans the operation. Returns false, on every rank alike, if the library must do it.
 bool plan(PersistentCall& op, CommState& state, bool always) {
   const Description& d = op.description;
@@ -131,18 +147,7 @@ bool plan(PersistentCall& op, CommState& state, bool always) {
   state.set_places(op.problem, *choice.algorithm);
   if (!supports(*choice.algorithm, op.problem)) return false;
   if (choice.algorithm->knowledge == Knowledge::all_counts) share_counts(op.problem, state.own_comm());
-  const auto executor_of = [&](const Choice& way) {
-    op.problem.parameters = way.parameters;
-    auto executor = state.make_executor(build_schedule(*way.algorithm, op.problem), *tag_base, true);
-    state.use_node_memory(*executor);
-    return executor;
-  };
-  if (const auto bytes = port_bytes_at_once(choice, op.problem, state.shape().max_ranks_per_node);
-      bytes && *bytes <= LeftAlone::most_at_once_bytes) {
-    op.hurried = executor_of(at_once(choice));
-    op.hurried_port_bytes = *bytes;
-  }
-  op.runner = executor_of(choice);
+  make_schedules(op, state, choice, *tag_base);
   return true;
 }
 
