@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "antiphon/adapt.hpp"
 #include "antiphon/replay.hpp"
@@ -14,6 +15,10 @@ namespace {
 /// From one number of ranks to the next, four times as many, what grows with each rank increases four times as much as
 /// before; what grows with each doubling increases as much.
 constexpr double between_both = 2.2;
+/// Times differ by this share by chance.
+constexpr double chance = 0.03;
+/// What grows with each rank increases twice as much from one number of ranks to the next, twice as many.
+constexpr double nearly_twice = 1.8;
 /// Times may grow by so much more than the counts.
 constexpr double more_than_counts = 1.5;
 
@@ -34,6 +39,17 @@ Growth growth_of(const std::function<std::vector<Schedule>(int ranks)>& schedule
     if (end[2] > 0) growth.most_doubling = std::max(growth.most_doubling, more_than_counts * after / 2 / end[2]);
   }
   return growth;
+}
+
+std::optional<Growth> growth_seen(const Parts& parts) {
+  const auto& seconds = parts.seconds;
+  const double before = seconds[2] - seconds[1];
+  const double after = seconds[3] - seconds[2];
+  if (std::abs(before) + std::abs(after) < chance * seconds[3])
+    return Growth{false, std::numeric_limits<double>::infinity()};
+  const double first = seconds[1] - seconds[0];
+  const bool twice = parts.first == 0 && first > 0 && before > nearly_twice * first && after > nearly_twice * before;
+  return twice ? std::optional(Growth{}) : std::nullopt;
 }
 
 double beyond(const Parts& parts, int ranks, const Growth& growth) {

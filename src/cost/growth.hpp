@@ -4,6 +4,7 @@
 #include <array>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "antiphon/schedule.hpp"
@@ -27,6 +28,9 @@ struct Parts {
   std::size_t first = 0;
   int most = 0;
 };
+
+/// Tells how the times grow if they say so clearly: hardly at all, or all with each rank.
+std::optional<Growth> growth_seen(const Parts& parts);
 
 /// Returns the time on more ranks: one part grows with each rank, another with each doubling.
 double beyond(const Parts& parts, int ranks, const Growth& growth);

@@ -91,12 +91,13 @@ class Predictor {
       last_s = parts.seconds[i] = smaller.predict(with(most >> (3 - i)), nullptr).seconds;
     pieces_ += smaller.pieces_;
     if (!std::isfinite(last_s)) return std::numeric_limits<double>::infinity();
-    return beyond(parts, cluster.ranks(), smaller.growth(cluster));
+    const auto seen = quick() ? growth_seen(parts) : std::nullopt;
+    return beyond(parts, cluster.ranks(), seen ? *seen : growth(cluster));
   }
 
  private:
-  /// Returns the ranks of a node where ranks are added node by node, else 1. An answer that must be quick adds single
-  /// ranks.
+  [[nodiscard]] bool quick() const { return limits_.max_ranks < std::numeric_limits<int>::max(); }
+  /// Returns a node's ranks where whole nodes are added, else 1, as in an answer that must be quick.
   static int whole_nodes(const Cluster& cluster, const PredictionLimits& limits) {
     const int per_node = cluster.ranks() / cluster.nodes();
     const bool even =
@@ -120,10 +121,8 @@ class Predictor {
     return found;
   }
 
-  /// Tells how the call grows with the number of nodes, of which two ranks each tell as much as many; nothing is known
-  /// where that would take long.
+  /// Tells how the call grows with the nodes, of which two ranks each tell as much as many, if that is soon counted.
   [[nodiscard]] Growth growth(const Cluster& cluster) const {
-    if (limits_.max_ranks < std::numeric_limits<int>::max()) return {};
     const int per_node = cluster.ranks() > cluster.nodes() ? 2 : 1;
     const auto on_few_switches = [&](int count) {
       PredictedCall call = call_;
@@ -132,7 +131,7 @@ class Predictor {
       return Predictor(call, algorithm_, parameters_);
     };
     const auto pieces_of_largest = [&](int ranks) { return on_few_switches(16 * ranks).total_pieces(16 * ranks); };
-    int ranks = 2 * least_ranks;
+    int ranks = quick() ? least_ranks / 2 : 2 * least_ranks;
     std::int64_t pieces = pieces_of_largest(ranks);
     if (pieces > most_pieces / 8) pieces = pieces_of_largest(ranks /= 2);
     if (pieces > most_pieces) return {};

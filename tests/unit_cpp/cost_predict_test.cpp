@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
+#include "cost/growth.hpp"
 #include "cost_clusters.hpp"
 #include "most_ranks.hpp"
 #include "near.hpp"
@@ -248,4 +250,43 @@ TEST_CASE("the model ranks all algorithms and chooses the first") {
   CHECK(choice->algorithm->name != "flat");
   question.bytes = -1;
   CHECK_FALSE(choose_by_model(question, profile));
+}
+
+namespace {
+
+int most_ranks_built = 0;
+
+/// Does nothing but let each rank hear from the one before: every time grows with the ranks, or not, by chance.
+Schedule noted(const Problem& p) {
+  most_ranks_built = std::max(most_ranks_built, p.size);
+  Schedule s;
+  const OpId received = p.rank > 0 ? s.recv(p.rank - 1, p.whole_output()) : no_op;
+  if (p.rank + 1 < p.size) s.send(p.rank + 1, p.whole_output(), {received});
+  return s;
+}
+
+}  // namespace
+
+TEST_CASE("an answer that must be quick builds schedules of no more ranks than it may") {
+  const Algorithm hops{.collective = Collective::bcast, .name = "noted", .summary = "", .build = noted};
+  PredictionLimits limits;
+  limits.max_ranks = 64;
+  for (const int per_node : {1, 16}) {
+    most_ranks_built = 0;
+    const Cluster cluster = Cluster::blocked(simple_profile(256, rate), 256 * per_node, per_node);
+    const auto predicted = predict({Collective::bcast, 1000}, hops, {}, cluster, nullptr, limits);
+    REQUIRE(predicted);
+    CHECK(most_ranks_built == 64);
+  }
+}
+
+TEST_CASE("how times grow is taken from themselves where they say it clearly") {
+  const auto seen = [](double a, double b, double c, double d) { return growth_seen({{a, b, c, d}, 0, 64}); };
+  REQUIRE(seen(1, 2, 4, 8));
+  CHECK(seen(1, 2, 4, 8)->with_ranks);
+  REQUIRE(seen(9.9, 10.1, 10, 10.1));
+  CHECK_FALSE(seen(9.9, 10.1, 10, 10.1)->with_ranks);
+  CHECK_FALSE(seen(1, 2, 3, 4));    // with each doubling, or with a node's ranks at first
+  CHECK_FALSE(seen(1, 1, 20, 20));  // a jump
+  CHECK_FALSE(growth_seen({{0, 0, 4, 8}, 2, 64}));
 }
