@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks ten collectives among several ranks a node on a lab. ANTIPHON_SLOW=1 takes 256 ranks on 16 nodes, too."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from antiphon.lab import ClusterSpec, Lab
+from antiphon.mpi import by_name
+
+PROGRAM = Path(__file__).resolve().parents[1] / "mpi" / "programs" / "many_ranks.c"
+SHAPES = [(3, 5), (16, 16)] if os.environ.get("ANTIPHON_SLOW") else [(3, 5)]
+NESTED = ("bcast", "reduce", "allreduce", "allgather", "alltoall", "reduce_scatter_block", "gather", "scatter")
+WAYS = {"by-default": "", "nested": ";".join(f"{collective}:nested" for collective in NESTED)}
+
+
+@pytest.fixture(params=SHAPES, ids=lambda shape: "x".join(map(str, shape)))
+def lab(request: pytest.FixtureRequest, cluster: Callable[..., ClusterSpec]) -> Iterator[tuple[str, int]]:
+    """Makes a lab with links of 1 Gb/s, and gives its name and its number of ranks."""
+    nodes, ranks_per_node = request.param
+    name = f"many-ranks-{os.getpid()}"
+    one = Lab(cluster(nodes=nodes, ranks_per_node=ranks_per_node, rate="1gbit"), name)
+    one.up(keep=True)
+    yield name, nodes * ranks_per_node
+    one.down()
+
+
+@pytest.mark.parametrize("family", ["openmpi", "mpich"])
+@pytest.mark.parametrize("way", WAYS)
+def test_results(lab: tuple[str, int], family: str, way: str, tmp_path: Path) -> None:
+    """GIVEN many ranks on a few nodes THEN all results are right."""
+    name, ranks = lab
+    mpi = by_name(family)
+    compiler = mpi.prefix / "bin" / "mpicc"
+    subprocess.run([compiler, "-O1", PROGRAM, "-o", tmp_path / "program"], check=True, timeout=60)
+    env = {key: value for key, value in os.environ.items() if not key.startswith("ANTIPHON")}
+    env["XDG_CACHE_HOME"] = str(tmp_path)
+    command = [sys.executable, "-m", "antiphon", "lab", "run", "--name", name, "-n", str(ranks), "--mpi", mpi.prefix]
+    command += [f"--summary={tmp_path}/run.json", *(["--force", WAYS[way]] if WAYS[way] else []), "--timeout", "200"]
+    done = subprocess.run([*command, tmp_path / "program"], capture_output=True, text=True, env=env, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"{ranks} ranks: 0 wrong" in done.stdout
+    rows = json.loads((tmp_path / "run.json").read_text())["collectives"]
+    used = {row["collective"] for row in rows if row["algorithm"].split(":")[0] == "nested"}
+    if way == "nested":
+        assert used >= {"bcast", "allreduce", "allgather", "alltoall", "reduce_scatter_block"}
