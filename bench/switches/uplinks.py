@@ -111,7 +111,7 @@ def measure(args: argparse.Namespace, mpi: Mpi, preload: bool) -> list[tuple[flo
 
         cases = [f"{case.split(':')[0]}:{parse_size(case.split(':')[1])}" for case in args.cases]
         argv = [sys.executable, "-I", "-S", "-c", PROGRAM, mpi.family, ",".join(map(str, order)), str(args.calls)]
-        env = {"ANTIPHON_VERBOSE": "2" if args.verbose else "0"}
+        env = {"ANTIPHON_VERBOSE": "2" if args.verbose else "0", "ANTIPHON_ADAPT": args.adapt}
         if args.profile:
             env["ANTIPHON_PROFILE"] = str(args.profile.absolute())
         if args.topology:
@@ -137,6 +137,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1, help="of the order of ranks")
     parser.add_argument("--profile", type=Path, metavar="FILE")
     parser.add_argument("--topology", metavar="MAP", help="as of `antiphon run`")
+    parser.add_argument("--adapt", default="keep", help="as of `antiphon run`: off leaves out calls that take turns")
     parser.add_argument("--library", action="store_true", help="measure the library alone, too")
     parser.add_argument("--verbose", action="store_true", help="show what was chosen")
     parser.add_argument("--json", type=Path, metavar="FILE")

@@ -45,7 +45,7 @@ class Exchange final : public Runner {
     problem_ = &problem;
     way_ = way;
   }
-  /// Says whether the next runs are left alone for most of their time, as they are not at first.
+  /// As CreditExchange::set_unattended(), for the next runs.
   void set_unattended(std::int64_t at_once_bytes) { protocol_.set_unattended(at_once_bytes); }
   /// Changes Options::first_tag between two runs.
   void use_tags(int first_tag) { first_tag_ = first_tag; }
