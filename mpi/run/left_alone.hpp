@@ -11,10 +11,10 @@ namespace antiphon::mpi {
 /// for itself, so this may only decide how far it sends ahead.
 class LeftAlone {
  public:
-  /// Blocks that are longer together go in order all the same, since they overrun ports: before anything is known, and
-  /// where calls are left alone. What is lost in a first call costs it a timeout of TCP, 0.2 s.
-  static constexpr std::int64_t first_at_once_bytes = 128 << 10;
+  /// Blocks that are longer together go in order all the same, since they overrun ports.
   static constexpr std::int64_t most_at_once_bytes = 1 << 20;
+  /// The same before anything is known: what a first call loses costs it a timeout of TCP, 0.2 s.
+  static constexpr std::int64_t first_at_once_bytes = 128 << 10;
   /// Blocks up to this need no grant in a nonblocking exchange, since a grant would be seen after the computation.
   static constexpr std::int64_t least_long_bytes = 16 << 10;
 
