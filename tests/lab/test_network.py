@@ -94,3 +94,12 @@ def test_offloads_follow_the_cluster(cluster: Callable[..., ClusterSpec], progra
         with Lab(cluster(nodes=1, offloads=wanted)) as lab:
             text = lab.execute(1, programs.python(programs.READ_OFFLOADS)).check().stdout
             assert text.split() == [str(int(wanted))] * 3
+
+
+@pytest.mark.parametrize(("rate", "longest_bytes"), [("200mbit", 7372), ("1gbit", 65536)])
+def test_packets_with_offloads_fit_into_a_burst(
+    cluster: Callable[..., ClusterSpec], rate: str, longest_bytes: int
+) -> None:
+    with Lab(cluster(nodes=1).with_options(rate=rate)) as lab:
+        link = lab.execute(1, ["/usr/sbin/ip", "-details", "link", "show", "eth0"]).check().stdout
+        assert f"gso_max_size {longest_bytes} " in link

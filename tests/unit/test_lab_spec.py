@@ -63,6 +63,9 @@ def test_a_spec_survives_its_written_form(name: str) -> None:
 def test_a_new_rate_brings_its_defaults_and_given_values_stay() -> None:
     fast = load_cluster().with_options(rate="1gbit")
     assert (fast.burst_bytes, fast.port_buffer_bytes, fast.offloads) == (64 << 10, 512 << 10, True)
+    between = load_cluster().with_options(rate="200mbit")
+    assert (between.burst_bytes, between.port_buffer_bytes, between.offloads) == (8 << 10, 128 << 10, True)
+    assert (load_cluster().node_buffer_bytes, between.node_buffer_bytes) == (2 << 20, 32 << 20)
     mixed = load_cluster().with_options(rate="1gbit", port_buffer="32kb", offloads=False)
     assert (mixed.burst_bytes, mixed.port_buffer_bytes, mixed.offloads) == (64 << 10, 32 << 10, False)
 

@@ -85,7 +85,9 @@ def spec_from_dict(document: dict[str, Any], where: str, default_name: str = "cl
             uplinks=_uplinks(document, where, rate, buffer),
             rate_bits_per_s=rate,
             port_buffer_bytes=buffer,
-            node_buffer_bytes=_value(parse_size, document.get("node_buffer", "2mb"), where, "node_buffer"),
+            node_buffer_bytes=_value(
+                parse_size, document.get("node_buffer", defaults.node_buffer_bytes), where, "node_buffer"
+            ),
             burst_bytes=_value(parse_size, document.get("burst", defaults.burst_bytes), where, "burst"),
             offloads=document.get("offloads", defaults.offloads),
             ranks_per_node=document.get("ranks_per_node", 1),

@@ -16,6 +16,8 @@ from antiphon.units import format_rate, format_size, parse_rate, parse_size
 MAX_NODES = 200  # This is limited by the addresses of one /24 and by what one machine can reasonably carry.
 MAX_RANKS_PER_NODE = 256
 MAX_CONNECTION_BITS_PER_S = 16_000_000_000  # The kernel's rate of a socket has 32 bits, of bytes.
+# Single frames at higher rates take more than two cores, with 8 nodes already.
+_MOST_FRAMES_BITS_PER_S = 150_000_000
 _FAST_BITS_PER_S = 500_000_000
 LOSS_PROTOCOLS = ("tcp", "udp", "both")
 
@@ -60,15 +62,22 @@ class LinkDefaults:
     """The defaults that follow from a link's rate."""
 
     port_buffer_bytes: int
+    node_buffer_bytes: int
     burst_bytes: int
     offloads: bool
 
 
 def link_defaults(rate_bits_per_s: int) -> LinkDefaults:
-    """Returns defaults: below 500 Mb/s packets are real frames; above, one machine needs segmentation offload."""
+    """Returns defaults: up to 150 Mb/s packets are real frames; above, one machine needs segmentation offload.
+
+    A node's own queue then holds what Linux's usual one does (fq_codel, 32 MiB): long packets of many connections fill
+    a shorter one, and a host does not lose its own packets.
+    """
+    if rate_bits_per_s <= _MOST_FRAMES_BITS_PER_S:
+        return LinkDefaults(128 * 1024, 2 * 1024 * 1024, 8 * 1024, False)
     if rate_bits_per_s < _FAST_BITS_PER_S:
-        return LinkDefaults(128 * 1024, 8 * 1024, False)
-    return LinkDefaults(512 * 1024, 64 * 1024, True)
+        return LinkDefaults(128 * 1024, 32 * 1024 * 1024, 8 * 1024, True)
+    return LinkDefaults(512 * 1024, 32 * 1024 * 1024, 64 * 1024, True)
 
 
 @dataclass(frozen=True)
