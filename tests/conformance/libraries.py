@@ -12,7 +12,7 @@ from pathlib import Path
 
 from work import BUILD, HERE, LOGS, step
 
-from antiphon import mpi
+from antiphon import core, mpi
 from antiphon.errors import AntiphonError
 from antiphon.mpi import launch
 
@@ -28,6 +28,10 @@ MPICH_VARIABLES = {
 FORCED_ON = "*:on"
 #: This replaces ANTIPHON_FORCE, or follows it after ";": every message of at least 64 bytes is compressed.
 COMPRESS = "compress"
+#: This replaces ANTIPHON_FORCE, too: the ranks are taken to be on nodes of two, and each collective that has a `nested`
+#: schedule uses it for every size; the others are on.
+NESTED = "nested"
+RANKS_PER_NODE = 2
 
 
 @dataclass(frozen=True)
@@ -110,6 +114,13 @@ def _idle() -> Path:
     return made
 
 
+def _forced(word: str) -> str:
+    """Returns what ANTIPHON_FORCE says for a word of --force."""
+    if word != NESTED:
+        return word
+    return ";".join([FORCED_ON, *(f"{a.collective}:{a.name}" for a in core.algorithms() if a.name == NESTED)])
+
+
 def command(
     library: Library,
     n: int,
@@ -127,7 +138,9 @@ def command(
     if mode.force:
         summary = str(mode.summary) if mode.summary else None
         wanted = mode.force.split(";")
-        algorithms = ";".join(word for word in wanted if word != COMPRESS)
+        if NESTED in wanted:
+            ranks["ANTIPHON_NODES"] = ",".join(f"node{rank // RANKS_PER_NODE}" for rank in range(n))
+        algorithms = ";".join(_forced(word) for word in wanted if word != COMPRESS)
         settings = launch.Settings(
             force=algorithms or None, summary=summary, compress="force" if COMPRESS in wanted else None
         )

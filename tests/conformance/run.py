@@ -55,7 +55,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--force",
         default=libraries.FORCED_ON,
-        help="what ANTIPHON_FORCE says (default %(default)s); 'compress', alone or after a ';', compresses all",
+        help="what ANTIPHON_FORCE says (default %(default)s); 'compress', alone or after a ';', compresses all, and "
+        "'nested' takes ranks to be on nodes of two and uses nested schedules",
     )
     parser.add_argument(
         "--algorithms", action="store_true", help="mpich: its collective tests with each algorithm in turn, too"
