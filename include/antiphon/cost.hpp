@@ -96,7 +96,9 @@ struct PredictionLimits {
   /// As EvaluationOptions::max_rate_updates; what needs more counts as infinitely long.
   std::int64_t max_rate_updates = std::numeric_limits<std::int64_t>::max();
   int max_ranks = std::numeric_limits<int>::max();  ///< with more ranks, the time is extrapolated from so many
-  bool one_order = false;                           ///< of turns, where ranks share cores
+  /// What has more pieces of messages counts as infinitely long; not extrapolated from shorter messages.
+  std::int64_t max_pieces = std::numeric_limits<std::int64_t>::max();
+  bool one_order = false;    ///< of turns, where ranks share cores
   bool as_numbered = false;  ///< ranks stay in the order of their numbers, as the libraries' own algorithms have them
 };
 

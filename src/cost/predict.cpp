@@ -12,6 +12,7 @@
 #include "cost/growth.hpp"
 #include "cost/pieces.hpp"
 #include "cost/simulation.hpp"
+#include "cost/whole_nodes.hpp"
 
 namespace antiphon {
 
@@ -29,6 +30,7 @@ constexpr std::int64_t most_pieces = 1 << 18;
 constexpr int many_ranks = few_ranks_on_shared_cores;
 constexpr std::int64_t most_rate_updates = 2'000'000;
 constexpr int many_messages_ranks = 1024;
+constexpr std::int64_t pieces_of_fat_nodes = 1 << 15;  ///< most in an answer that must be quick
 /// A short call is evaluated in several orders of turns. A call that takes longer than 100 rounds of all ranks depends
 /// little on the order.
 constexpr std::uint32_t orders_of_turns = 5;
@@ -38,7 +40,6 @@ constexpr int least_ranks = 8;
 constexpr int least_nodes = 16;
 constexpr int most_nodes = 64;
 constexpr int few_nodes = 8;
-constexpr int fewest_nodes = 4;
 /// What grows with the nodes is looked at with so many switches, if there are several.
 constexpr int few_switches = 4;
 
@@ -71,12 +72,18 @@ class Predictor {
     call.root = 0;
     PredictionLimits limits = limits_;  // What fewer ranks do not do in the time that is given, more do not either.
     limits.max_ranks = std::numeric_limits<int>::max();
+    const int unit = whole_nodes(cluster, limits_);
+    if (is_quick(limits_) && unit > 1) limits.max_pieces = pieces_of_fat_nodes;
     Predictor smaller(call, algorithm_, parameters_, limits);
     if (cluster.ranks() > very_many_ranks) smaller.rate_updates_ = most_rate_updates / 4;
     int most = smaller.most_ranks_before(cluster, limits_);
-    const int unit = whole_nodes(cluster, limits_);
     const int fewer = std::max(many_ranks / 2, least_nodes * unit);
     const auto with = [&](int ranks) { return smaller.stand_along(cluster.resized(ranks)); };
+    if (most >= cluster.ranks()) {
+      const double whole_s = smaller.predict(smaller.stand_along(cluster), nullptr).seconds;
+      pieces_ += smaller.pieces_;
+      return whole_s;
+    }
     auto largest = smaller.evaluate_what_can_be(with(most), nullptr);
     while (!largest && most / 2 >= std::max(4 * least_ranks, fewest_nodes * unit)) {
       most = most > fewer ? fewer : most / 2;
@@ -90,24 +97,16 @@ class Predictor {
     for (std::size_t i = parts.first; std::isfinite(last_s) && i < 3; ++i)
       last_s = parts.seconds[i] = smaller.predict(with(most >> (3 - i)), nullptr).seconds;
     pieces_ += smaller.pieces_;
-    if (!std::isfinite(last_s)) return std::numeric_limits<double>::infinity();
-    const auto seen = quick() ? growth_seen(parts) : std::nullopt;
+    if (!std::isfinite(last_s)) return last_s;
+    const auto seen = is_quick(limits_) ? growth_seen(parts) : std::nullopt;
     return beyond(parts, cluster.ranks(), seen ? *seen : growth(cluster));
   }
 
  private:
-  [[nodiscard]] bool quick() const { return limits_.max_ranks < std::numeric_limits<int>::max(); }
-  /// Returns a node's ranks where whole nodes are added, else 1, as in an answer that must be quick.
-  static int whole_nodes(const Cluster& cluster, const PredictionLimits& limits) {
-    const int per_node = cluster.ranks() / cluster.nodes();
-    const bool even =
-        per_node * cluster.nodes() == cluster.ranks() && std::has_single_bit(static_cast<unsigned>(per_node));
-    return even && limits.max_ranks == std::numeric_limits<int>::max() ? per_node : 1;
-  }
-
   /// Returns the most ranks to extrapolate from. They are powers of two because no algorithm refuses those.
   [[nodiscard]] int most_ranks_before(const Cluster& cluster, const PredictionLimits& limits) const {
     const int unit = whole_nodes(cluster, limits);
+    if (is_quick(limits) && unit > 1) return fewest_nodes * unit;
     const int least = unit > 1 ? least_nodes * unit : 4 * least_ranks;
     int most = std::min(static_cast<int>(std::bit_floor(static_cast<unsigned>(cluster.ranks() - 1))),
                         std::max(limits.max_ranks, 4 * least_ranks));
@@ -131,7 +130,7 @@ class Predictor {
       return Predictor(call, algorithm_, parameters_);
     };
     const auto pieces_of_largest = [&](int ranks) { return on_few_switches(16 * ranks).total_pieces(16 * ranks); };
-    int ranks = quick() ? least_ranks / 2 : 2 * least_ranks;
+    int ranks = is_quick(limits_) ? least_ranks / 2 : 2 * least_ranks;
     std::int64_t pieces = pieces_of_largest(ranks);
     if (pieces > most_pieces / 8) pieces = pieces_of_largest(ranks /= 2);
     if (pieces > most_pieces) return {};
@@ -139,7 +138,7 @@ class Predictor {
   }
 
   [[nodiscard]] Prediction predicted(const Cluster& cluster, const Barrier* barrier) const {
-    if (cluster.ranks() > limits_.max_ranks) return {over_ranks(cluster), Method::extrapolated};
+    if (cluster.ranks() > limits_.max_ranks) return {over_ranks_of_any_length(cluster), Method::extrapolated};
     // To build schedules of very many messages takes longer than to extrapolate from fewer ranks.
     const bool very_many = cluster.ranks() > very_many_ranks;
     if (very_many && pieces_of(schedule(0, many_messages_ranks)) * cluster.period() > most_pieces / 4)
@@ -151,6 +150,7 @@ class Predictor {
   }
 
   [[nodiscard]] double extrapolated(const Cluster& cluster, const Barrier* barrier) const {
+    if (most_pieces_ < most_pieces) return std::numeric_limits<double>::infinity();
     const bool few = whole_nodes(cluster, limits_) > 1 && cluster.nodes() <= least_nodes;
     if (cluster.ranks() <= 4 * least_ranks) return over_bytes(cluster, barrier);
     if (const auto seconds = over_bytes_of_few(cluster)) return *seconds;
@@ -161,7 +161,7 @@ class Predictor {
   /// Where a message is cut into shorter blocks for more ranks, their bytes hide at first how their number grows.
   [[nodiscard]] double over_ranks_of_any_length(const Cluster& cluster) const {
     const Predictor least(shortest(cluster.ranks()), algorithm_, parameters_, limits_);
-    const bool may_hide = !has_blocks(call_.collective) && limits_.max_ranks == std::numeric_limits<int>::max();
+    const bool may_hide = !has_blocks(call_.collective) && (!is_quick(limits_) || whole_nodes(cluster, limits_) > 1);
     return std::max(over_ranks(cluster), may_hide && least.call_.bytes < call_.bytes ? least.over_ranks(cluster) : 0);
   }
 
@@ -205,18 +205,18 @@ class Predictor {
     std::vector<Schedule> schedules;
     if (cluster.ranks() <= few) {
       schedules = all_schedules(cluster.ranks());
-      if (pieces_of(schedules) <= few_pieces) return evaluated(schedules);
+      if (pieces_of(schedules) <= std::min(few_pieces, most_pieces_)) return evaluated(schedules);
     }
     if (const auto symmetric = evaluate_symmetric(cluster)) return symmetric;
     const std::int64_t all = schedules.empty() ? total_pieces(cluster.ranks()) : pieces_of(schedules);
-    if (all > most_pieces) return std::nullopt;
+    if (all > most_pieces_) return std::nullopt;
     return evaluated(schedules.empty() ? all_schedules(cluster.ranks()) : schedules);
   }
 
   /// Returns nothing if no few ranks stand for all, or if these would take long.
   [[nodiscard]] std::optional<Prediction> evaluate_symmetric(const Cluster& cluster) const {
     // Very many ranks' schedules take long to compare, so what would be too many pieces comes first.
-    if (cluster.period() >= cluster.ranks() || pieces_of_few(cluster) > most_pieces) return std::nullopt;
+    if (cluster.period() >= cluster.ranks() || pieces_of_few(cluster) > most_pieces_) return std::nullopt;
     const auto build = [&](int rank) { return schedule(rank, cluster.ranks()); };
     const Symmetry symmetry = find_symmetry(build, cluster.ranks(), cluster.period(), call_.root);
     if (symmetry.whole()) return std::nullopt;
@@ -345,6 +345,7 @@ class Predictor {
   const Algorithm& algorithm_;
   Parameters parameters_;
   PredictionLimits limits_;
+  std::int64_t most_pieces_ = std::min(most_pieces, limits_.max_pieces);
   std::int64_t rate_updates_ = most_rate_updates;
   mutable std::int64_t pieces_ = 0;  ///< simulated so far
 };

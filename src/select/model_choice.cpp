@@ -20,8 +20,6 @@ namespace {
 
 /// The time of more ranks is extrapolated from so many, because the answer must be there in milliseconds.
 constexpr int most_ranks = 64;
-/// With fewer nodes than this among those ranks, an extrapolation says nothing of the network.
-constexpr int least_nodes = 4;
 /// What all candidates together may take, in pieces of messages: about 5 ms, four times that for many ranks, and up to
 /// that much where it is a quarter of the time of one call.
 constexpr std::int64_t pieces_for_few_ranks = 8192;
@@ -55,6 +53,8 @@ constexpr std::int64_t least_guessed_nonblocking_bytes = 4096;
 constexpr std::int64_t slow_link_bits_per_s = 300'000'000;
 /// A guess knows little of what a message within a node costs where ranks share cores; shorter messages hang on it.
 constexpr std::int64_t least_guessed_nested_bytes = 65536;
+/// The same holds where more ranks than this of one node share its cores.
+constexpr int most_known_sharing = 16;
 constexpr std::array<std::int64_t, 3> longer_pieces{65536, 131072, 262144};
 constexpr std::array<std::int64_t, 3> pieces_ahead{1, 2, 4};
 
@@ -73,7 +73,8 @@ PredictionLimits quick_prediction(double max_seconds, std::int64_t max_rate_upda
   return limits;
 }
 
-/// Says what a few ranks' schedules tell of an algorithm.
+/// Says what a few ranks' schedules tell of an algorithm: of many ranks without a root the first, which leads its node,
+/// since long schedules take long to build.
 struct FirstLook {
   double least_s = 0;       ///< what the links of these ranks need for all that they send or receive
   std::int64_t pieces = 0;  ///< of all ranks' messages, about
@@ -81,7 +82,9 @@ struct FirstLook {
 
 FirstLook look_at(const PredictedCall& call, const Choice& choice, const Cluster& cluster) {
   FirstLook look;
-  const std::array<int, 3> ranks{0, 1, cluster.ranks() / 2};
+  const std::array<int, 3> some{0, 1, cluster.ranks() / 2};
+  const bool one = cluster.ranks() > most_ranks && !has_root(call.collective);
+  const std::span<const int> ranks(some.data(), one ? 1 : some.size());
   for (const int rank : ranks) {
     const Schedule schedule =
         choice.algorithm->build(problem_of(call, rank, cluster.ranks(), *choice.algorithm, choice.parameters));
@@ -99,7 +102,7 @@ FirstLook look_at(const PredictedCall& call, const Choice& choice, const Cluster
   }
   // Each piece was counted by its sender and by its receiver.
   look.pieces *= std::min(cluster.ranks(), most_ranks);
-  look.pieces /= 2 * static_cast<std::int64_t>(ranks.size());
+  look.pieces /= 2 * std::ssize(ranks);
   return look;
 }
 
@@ -114,6 +117,7 @@ class BestOfOurs {
     if (favourite.algorithm == nullptr) return;
     try_out(favourite, limits);
     pieces_ = 0;
+    knows_favourite_ = !gave_up_;
     favourite_s_ = best_s_;
     least_s_ = look_at(call_, favourite, cluster).least_s;
     const Choice with_defaults{favourite.algorithm, resolve_parameters(*favourite.algorithm, {}), {}};
@@ -157,6 +161,8 @@ class BestOfOurs {
     try_out_others(Role::ahead, pieces_ahead);
   }
 
+  /// Tells whether the favourite was predicted in the time that is given.
+  [[nodiscard]] bool knows_favourite() const { return knows_favourite_; }
   /// Returns less than what any algorithm needs, the library's too.
   [[nodiscard]] double least_s() const { return least_s_; }
 
@@ -211,6 +217,7 @@ class BestOfOurs {
       const auto predicted = predict(call_, *choice.algorithm, choice.parameters, cluster_, nullptr, limits);
       if (!predicted) return;
       pieces_ += predicted->pieces;
+      gave_up_ = std::isinf(predicted->seconds);
       if (std::isfinite(predicted->seconds) && !call_.switch_sizes.empty())
         tried_.emplace_back(choice, predicted->seconds);
       if (predicted->seconds >= best_s_) return;
@@ -279,6 +286,8 @@ class BestOfOurs {
   double same_algorithm_s_ = std::numeric_limits<double>::infinity();
   double least_s_ = std::numeric_limits<double>::infinity();
   std::int64_t pieces_ = 0;
+  bool gave_up_ = false;  ///< the last candidate
+  bool knows_favourite_ = true;
 };
 
 std::string in_milliseconds(double seconds) {
@@ -307,19 +316,21 @@ std::int64_t least_bytes_to_guess(const Question& question) {
 std::optional<ModelAnswer> ask_model(const Question& question, const Cluster& cluster, const Choice& of_table,
                                      const Choice& favourite, const LibraryAlgorithms* library) {
   if (question.bytes < 0 || question.ranks < 3 || cluster.nodes() < 2) return std::nullopt;
-  const int ranks_per_node = (cluster.ranks() + cluster.nodes() - 1) / cluster.nodes();
-  if (cluster.ranks() > most_ranks && ranks_per_node > most_ranks / least_nodes) return std::nullopt;
   const bool guessed = cluster.profile().first_guess;
   const bool takes_from_library = of_table.algorithm == nullptr;
   const bool nests = !takes_from_library && of_table.algorithm->levels;
   if (nests && guessed && question.bytes < least_guessed_nested_bytes) return std::nullopt;
   if (guessed && question.bytes < least_bytes_to_guess(question)) return std::nullopt;
   if (takes_from_library && library == nullptr) return std::nullopt;
+  const bool many_a_node = cluster.ranks() > most_ranks && cluster.ranks() > cluster.nodes() * most_known_sharing;
+  if (many_a_node && cluster.cores() > 0) return std::nullopt;
   const PredictedCall call{question.collective,    question.bytes,       0,
                            question.element_bytes, question.commutative, question.nonblocking};
   const Cluster sharing = cluster.sharing_memory();
   BestOfOurs ours(call, sharing, favourite,
                   takes_from_library ? for_favourite(most_rate_updates_of_favourite) : for_favourite());
+  // What cannot be compared with the table's choice does not replace it.
+  if (!takes_from_library && !ours.knows_favourite()) return std::nullopt;
   ours.try_all();
   ours.refine();
   auto answer = ours.answer();

@@ -55,6 +55,56 @@ TEST_CASE("model choice: above the table's rates the model chooses") {
   CHECK((choice.algorithm != nullptr) == worth);
 }
 
+TEST_CASE("model choice: nodes with many ranks have an answer, too, above the table's rates") {
+  for (const int nodes : {8, 64}) {
+    for (const int ranks_per_node : {24, 32}) {
+      CAPTURE(nodes);
+      CAPTURE(ranks_per_node);
+      const Asked a = ask_of(Collective::allreduce, 1 << 20, nodes, ranks_per_node, 25e9);
+      const auto answer = answer_to(a);
+      REQUIRE(answer);
+      CHECK(choose_between(a.of_table(), *answer).algorithm != nullptr);
+    }
+  }
+}
+
+TEST_CASE("model choice: nothing is known of very many ranks that share a node's cores") {
+  Profile profile = Profile::guess(8, 32, 25e9);
+  profile.refine_guess({2, 1, 65536});
+  Asked a = ask_of(Collective::allreduce, 1 << 20, 8, 32, 25e9);
+  a.cluster = Cluster::blocked(profile, 256, 32);
+  CHECK_FALSE(answer_to(a));
+}
+
+TEST_CASE("model choice: what was predicted does not replace what could not be in the time that is given") {
+  const Asked a = ask_of(Collective::alltoall, 1 << 18, 64, 32, 1e9);
+  REQUIRE(a.of_table().algorithm != nullptr);
+  CHECK_FALSE(answer_to(a));
+}
+
+TEST_CASE("model choice: a quick prediction for nodes with many ranks is near to that of all ranks") {
+  const Cluster cluster = Cluster::blocked(Profile::guess(16, 32, 25e9), 512, 32).sharing_memory();
+  PredictionLimits quick;
+  quick.max_ranks = 64;
+  quick.one_order = true;
+  for (const char* text : {"bcast:chain", "bcast:binomial", "reduce:rabenseifner", "reduce:chain", "allreduce:nested",
+                           "allreduce:rabenseifner", "allreduce:ring"}) {
+    CAPTURE(text);
+    const std::string_view both = text;
+    const auto collective = collective_from_name(both.substr(0, both.find(':')));
+    REQUIRE(collective);
+    const Choice choice = parse_choice(*collective, both.substr(both.find(':') + 1));
+    const PredictedCall call{*collective, 1 << 18, 0, 8};
+    const auto all = predict(call, *choice.algorithm, choice.parameters, cluster);
+    const auto few = predict(call, *choice.algorithm, choice.parameters, cluster, nullptr, quick);
+    REQUIRE(all);
+    REQUIRE(few);
+    CHECK(few->method == antiphon::Method::extrapolated);
+    CHECK(few->seconds > all->seconds / 1.5);
+    CHECK(few->seconds < all->seconds * 1.5);
+  }
+}
+
 TEST_CASE("model choice: the same arguments give the same answer") {
   for (const Collective collective : {Collective::bcast, Collective::alltoall, Collective::reduce_scatter_block}) {
     const Asked a = ask_of(collective, 65536, 8, 2, 1e9);
@@ -181,7 +231,8 @@ TEST_CASE("model choice: a guess leaves short nested schedules of the table alon
 }
 
 TEST_CASE("model choice: a nested schedule's way among nodes is chosen, too") {
-  const Asked a = ask_of(Collective::bcast, 65536, 16, 8, 1e9);
+  const Asked a = ask_of(Collective::bcast, 65536, 16, 8, 400e6);
+  CHECK((a.of_table().algorithm == nullptr || !a.of_table().algorithm->levels));
   const auto answer = answer_to(a);
   REQUIRE(answer);
   CHECK(answer->own.algorithm->name == "nested");
