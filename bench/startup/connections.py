@@ -16,20 +16,17 @@ import sys
 import tempfile
 from pathlib import Path
 
+from handles import HANDLES
+
 from antiphon.lab import Lab, load_cluster
 from antiphon.lab.network import SUBNET
 from antiphon.mpi import Mpi, by_name, launch
 from antiphon.units import parse_size
 
 #: Twice, the first rank says where it is and waits until the connections are counted.
-PROGRAM = """
-import ctypes, os, sys, time
-mpi = ctypes.CDLL(None)
-named = lambda name: ctypes.c_void_p(ctypes.addressof(ctypes.c_char.in_dll(mpi, name)))
-if sys.argv[1] == "openmpi":
-    world, byte = named("ompi_mpi_comm_world"), named("ompi_mpi_byte")
-else:
-    world, byte = ctypes.c_int(0x44000000), ctypes.c_int(0x4C00010D)
+PROGRAM = (
+    HANDLES
+    + """
 mpi.MPI_Init(None, None)
 rank, size = ctypes.c_int(), ctypes.c_int()
 mpi.MPI_Comm_rank(world, ctypes.byref(rank))
@@ -47,6 +44,7 @@ for _ in range(50): mpi.MPI_Alltoall(one, m, byte, all, m, byte, world)
 await_reader("alltoall")
 mpi.MPI_Finalize()
 """
+)
 
 
 def connections(lab: Lab) -> int:

@@ -19,18 +19,15 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from handles import HANDLES
+
 from antiphon.lab import Lab, load_cluster
 from antiphon.mpi import Mpi, by_name, launch
 
 #: Each rank prints the time of its MPI_Init and its largest memory.
-PROGRAM = """
-import ctypes, json, sys, time
-mpi = ctypes.CDLL(None)
-named = lambda name: ctypes.c_void_p(ctypes.addressof(ctypes.c_char.in_dll(mpi, name)))
-if sys.argv[1] == "openmpi":
-    world, byte = named("ompi_mpi_comm_world"), named("ompi_mpi_byte")
-else:
-    world, byte = ctypes.c_int(0x44000000), ctypes.c_int(0x4C00010D)
+PROGRAM = (
+    HANDLES
+    + """
 began = time.perf_counter()
 mpi.MPI_Init(None, None)
 took = time.perf_counter() - began
@@ -45,6 +42,7 @@ status = dict(line.split(":", 1) for line in open("/proc/self/status"))
 print(json.dumps({"init_s": took, "peak_kib": int(status["VmHWM"].split()[0])}), flush=True)
 mpi.MPI_Finalize()
 """
+)
 WAYS = ("without", "unknown nodes", "known nodes")
 
 
