@@ -97,7 +97,7 @@ class Predictor {
     for (std::size_t i = parts.first; std::isfinite(last_s) && i < 3; ++i)
       last_s = parts.seconds[i] = smaller.predict(with(most >> (3 - i)), nullptr).seconds;
     pieces_ += smaller.pieces_;
-    if (!std::isfinite(last_s)) return last_s;
+    if (!std::isfinite(last_s)) return std::numeric_limits<double>::infinity();
     const auto seen = is_quick(limits_) ? growth_seen(parts) : std::nullopt;
     return beyond(parts, cluster.ranks(), seen ? *seen : growth(cluster));
   }
