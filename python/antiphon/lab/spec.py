@@ -88,11 +88,11 @@ class ClusterSpec:
     switches: tuple[Switch, ...]
     rate_bits_per_s: int
     port_buffer_bytes: int
+    node_buffer_bytes: int
     burst_bytes: int
     offloads: bool
     description: str = ""
     uplinks: tuple[Uplink, ...] = ()
-    node_buffer_bytes: int = 2 * 1024 * 1024
     ranks_per_node: int = 1
     loss: Loss | None = None
     #: The ranks are not told the links' rate, as on a cluster whose system does not know it.
