@@ -23,7 +23,7 @@ class Lane {
   /// The number of the next message's first byte.
   [[nodiscard]] std::int64_t end() const { return end_; }
   /// Makes the operation added last to `s`, an operation of this lane, keep the lane's window; then the next one
-  /// follows it.
+  /// follows it. Where messages are very short, an operation without bytes may come after it.
   void append(Schedule& s);
   /// Makes the operation added last to `s` keep within `window` pieces, as if its first byte had the number `start`. A
   /// token paced at `start` is sent when the piece that starts there may be posted.
@@ -33,12 +33,16 @@ class Lane {
   struct Message {
     OpId op;
     std::int64_t start, end, pieces;
+    OpId join = no_op;  ///< all messages up to this one are complete, where one operation says so
   };
+  [[nodiscard]] bool joins_pay() const;
+  void join(Schedule& s);
   [[nodiscard]] std::int64_t unit() const { return cut_.piece_bytes > 0 ? cut_.piece_bytes : 1; }
 
   Cut cut_;
   std::int64_t end_ = 0;
   std::vector<Message> messages_;
+  std::size_t joined_ = 0;  ///< so many messages have a join
 };
 
 }  // namespace antiphon

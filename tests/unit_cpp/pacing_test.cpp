@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <vector>
 
 #include <doctest/doctest.h>
 
 #include "antiphon/algorithm.hpp"
 #include "antiphon/cost.hpp"
 #include "antiphon/select.hpp"
+#include "patterns/lane.hpp"
 
 using namespace antiphon;
 
@@ -113,4 +115,41 @@ TEST_CASE("phases without a window hold back nothing, and a token for a long blo
     // One of them sends a token to the late rank, and waits for its data.
     CHECK(OneIsLate({Collective::alltoall, 8000}, text + "2", ranks, 1).waiting_pieces() <= others);
   }
+}
+
+TEST_CASE("a message of a lane waits for those that a window does not hold, and for no other, by few operations") {
+  constexpr std::int64_t piece_bytes = 1000;
+  constexpr std::int32_t window = 4;
+  // A thousand short ones, some that fill a piece, and short ones again; the bytes of each are different.
+  std::vector<std::int64_t> lengths;
+  for (int i = 0; i < 2100; ++i) lengths.push_back(i >= 1000 && i < 1100 ? 800 + i % 200 : 1 + i % 7);
+  Schedule s;
+  Lane lane({piece_bytes, window});
+  std::vector<OpId> ops;
+  std::vector<std::int64_t> starts;
+  for (const std::int64_t length : lengths) {
+    ops.push_back(s.recv(1, {Space::output, 0, length}, {}, {piece_bytes, window}));
+    starts.push_back(lane.end());
+    lane.append(s);
+  }
+  // What is complete when an operation may begin: all of its predecessors, and theirs.
+  std::vector<std::vector<bool>> before;
+  for (const Op& op : s.ops()) {
+    std::vector<bool> all(s.ops().size(), false);
+    for (const Dep& dep : s.deps(op)) {
+      all[dep.op] = true;
+      for (std::size_t i = 0; i < dep.op; ++i) all[i] = all[i] || before[dep.op][i];
+    }
+    before.push_back(std::move(all));
+  }
+  std::size_t most = 0;
+  int different = 0;
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    most = std::max(most, s.deps(s.ops()[ops[i]]).size());
+    for (std::size_t j = 0; j < i; ++j)
+      different += before[ops[i]][ops[j]] != (starts[j] <= starts[i] - window * piece_bytes) ? 1 : 0;
+  }
+  CHECK(different == 0);
+  CHECK(most <= 40);
+  CHECK(s.ops().size() < ops.size() * 9 / 8);
 }
