@@ -13,15 +13,17 @@ namespace antiphon {
 /// To build so many operations takes as long as to simulate a piece of a message.
 constexpr std::int64_t operations_a_piece = 4;
 
+/// Counts half of a message's pieces at its sender and half at its receiver. In a tree, where few ranks send and each
+/// receives, some ranks then tell better what all have.
 inline std::int64_t pieces_of(const Schedule& s) {
-  std::int64_t pieces = 0;
+  std::int64_t halves = 0;
   for (const Op& op : s.ops()) {
-    if (op.kind == OpKind::send) pieces += op.pieces();
     if (op.kind == OpKind::multicast)
-      pieces += op.pieces() * static_cast<std::int64_t>(s.groups()[static_cast<std::size_t>(op.group)].size());
+      halves += 2 * op.pieces() * static_cast<std::int64_t>(s.groups()[static_cast<std::size_t>(op.group)].size());
+    else if (op.is_message() && op.group < 0) halves += op.pieces();
   }
   // Operations that send nothing cost the evaluator time too, but less.
-  return pieces + static_cast<std::int64_t>(s.ops().size()) / operations_a_piece;
+  return (halves + 1) / 2 + static_cast<std::int64_t>(s.ops().size()) / operations_a_piece;
 }
 
 inline std::int64_t pieces_of(std::span<const Schedule> schedules) {
