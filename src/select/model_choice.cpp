@@ -20,6 +20,7 @@ namespace {
 
 /// The time of more ranks is extrapolated from so many, because the answer must be there in milliseconds.
 constexpr int most_ranks = 64;
+constexpr int few_of_very_many = 8;
 /// What all candidates together may take, in pieces of messages: about 5 ms, four times that for many ranks, and up to
 /// that much where it is a quarter of the time of one call.
 constexpr std::int64_t pieces_for_few_ranks = 8192;
@@ -257,7 +258,10 @@ class BestOfOurs {
       return cluster_.entry(cluster_.node(rank)).switch_index;
     };
     std::int64_t bytes = 0;
-    const int step = std::max(cluster_.ranks() / most_ranks, 1);  // of many ranks, some tell as much
+    // Of many ranks, some tell as much, with an odd step so that not all of them lead their nodes. Those of very many
+    // take long to build; where only leaders send, it must be enough for each place within a node.
+    const bool few = cluster_.ranks() > very_many_ranks && !choice.algorithm->levels;
+    const int step = std::max(cluster_.ranks() / (few ? few_of_very_many : most_ranks), 1) | 1;
     for (int place = 0; place < cluster_.ranks(); place += step) {
       const Schedule schedule = choice.algorithm->build(placed(choice, place));
       for (const Op& op : schedule.ops()) {
