@@ -38,7 +38,8 @@ def test_every_rank_is_intercepted(mpi, program, antiphon, objects):
 def test_settings_reach_every_rank(program, antiphon, tmp_path):
     (tmp_path / "p.json").write_bytes(PROFILE.read_bytes())
     force = "alltoall:rotated:piece_bytes=16384,window=2;*:on"
-    options = ["--profile", "p.json", "--force", force, "--summary=out.json", "--off"]
+    one, other = force.split(";")
+    options = ["--profile", "p.json", "--force", one, "--summary=out.json", "--off", "--force", other]
     names = ["ANTIPHON_PROFILE", "ANTIPHON_FORCE", "ANTIPHON_SUMMARY", "ANTIPHON", "ANTIPHON_VERBOSE"]
     out = run_ok(antiphon("run", "-n", RANKS, *options, program, *names, ANTIPHON_VERBOSE="1"))
     values = [f"{tmp_path}/p.json", force, f"{tmp_path}/out.json", "off", "1"]

@@ -7,6 +7,7 @@ import argparse
 import math
 import shlex
 from pathlib import Path
+from typing import Any
 
 from antiphon import output
 from antiphon.mpi.launch import Settings
@@ -79,6 +80,19 @@ def add_where(parser: argparse.ArgumentParser, *, several: bool = True, link_rat
         "nodes, or fill a node first (default: slot)")  # fmt: skip
 
 
+class _OneAfterTheOther(argparse.Action):
+    """Keeps what earlier uses of the option say, as its value would say it."""
+
+    def __call__(self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: Any = None) -> None:
+        before = getattr(namespace, self.dest)
+        setattr(namespace, self.dest, f"{before};{values}" if before else values)
+
+
+def add_force(parser: argparse.ArgumentParser, text: str = "as of `antiphon run`") -> None:
+    """Adds the option that forces algorithms."""
+    parser.add_argument("--force", metavar="SPEC", action=_OneAfterTheOther, help=text)
+
+
 def add_settings(parser: argparse.ArgumentParser) -> None:
     """Adds the options that decide how a program runs under Antiphon."""
     add = parser.add_argument
@@ -93,8 +107,8 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
         "OpenMetrics (Prometheus) text")  # fmt: skip
     add("--trace", type=Path, metavar="FILE", help="record every call in FILE (`antiphon trace` says what is in it), "
         "for `antiphon report`")  # fmt: skip
-    add("--force", metavar="SPEC", help="force algorithms: 'alltoall:rotated:window=2;bcast:chain', or '*:on' for "
-        "Antiphon's own choice at all sizes")  # fmt: skip
+    add_force(parser, "force algorithms: 'alltoall:rotated:window=2;bcast:chain', or '*:on' for Antiphon's own choice "
+        "at all sizes; several add up")  # fmt: skip
     add("--capture", type=Path, metavar="DIR", help="keep what each rank sends (point-to-point, 1 KiB and more, 64 MiB "
         "a rank) in DIR/rank-N.msgs, for compress-test")  # fmt: skip
     add("--compress", choices=("auto", "on", "off"), help="losslessly compress messages and collectives of at least "

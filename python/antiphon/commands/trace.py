@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--mpi", metavar="MPI", help="as of `antiphon run`")
     parser.add_argument("--profile", type=Path, metavar="FILE", help="as of `antiphon run`")
     parser.add_argument("--plan", type=Path, metavar="FILE", help="as of `antiphon run`")
-    parser.add_argument("--force", metavar="SPEC", help="as of `antiphon run`")
+    _options.add_force(parser)
     run_command.add_launch_options(parser)
     parser.add_argument("--show", type=Path, metavar="FILE", help="print what a trace holds")
     _options.add_old_name(parser, "--summary", "--show")
