@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 
 namespace antiphon {
 
@@ -38,12 +39,13 @@ std::vector<int> sample(int ranks, int root, int period) {
 }
 
 bool holds(const std::function<Schedule(int)>& build, const Symmetry& symmetry, int root) {
-  std::vector<Schedule> first;
-  for (int r = 0; r < symmetry.period; ++r) first.push_back(build(r));
+  std::vector<std::optional<Schedule>> first(static_cast<std::size_t>(symmetry.period));
   for (const int r : sample(symmetry.ranks, root, symmetry.period)) {
     if (r < symmetry.period) continue;
     const int stands = r % symmetry.period;
-    if (!alike(first[static_cast<std::size_t>(stands)], stands, build(r), r, symmetry)) return false;
+    auto& one = first[static_cast<std::size_t>(stands)];
+    if (!one) one = build(stands);
+    if (!alike(*one, stands, build(r), r, symmetry)) return false;
   }
   return true;
 }

@@ -111,8 +111,9 @@ void Composition::add(const Stage& stage, bool within) {
   const Schedule part = algorithm_of(stage.collective, stage.algorithm).build(problem);
   const Range scratch = s_.scratch(part.scratch_bytes());
   const std::size_t first = s_.ops().size();
+  std::vector<Dep> deps;
   for (Op op : part.ops()) {
-    std::vector<Dep> deps;
+    deps.clear();
     for (Dep dep : part.deps(op)) {
       dep.op += static_cast<OpId>(first);
       deps.push_back(dep);
