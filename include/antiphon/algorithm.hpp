@@ -14,6 +14,7 @@ enum class Role : std::uint8_t {
   piece,    ///< bytes of a message's pieces; 0 leaves it whole
   ahead,    ///< pieces or rounds that are under way to one rank
   at_once,  ///< ranks that are served, or messages that travel, at a time (the concurrency of paper 4)
+  leaders,  ///< ranks of a node that send to other nodes at a time
   fanout,   ///< a tree's radix, or its children
   mode,     ///< one of few ways to do it
   border,   ///< messages of up to so many bytes are sent in another way

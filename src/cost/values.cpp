@@ -14,6 +14,7 @@ std::string_view name(Role role) {
     case Role::piece: return "piece";
     case Role::ahead: return "ahead";
     case Role::at_once: return "at_once";
+    case Role::leaders: return "leaders";
     case Role::fanout: return "fanout";
     case Role::mode: return "mode";
     case Role::border: return "border";
@@ -55,6 +56,7 @@ std::vector<std::int64_t> values_for(const Parameter& p, const PredictedCall& ca
     case Role::piece: return piece_sizes(call.bytes);
     case Role::ahead: return {1, 2, 4, 8, lanes_of(cluster), ahead_on_lanes * lanes_of(cluster)};
     case Role::at_once: return numbers_at_once(call, cluster);
+    case Role::leaders: return {2, 4, 8, 16};
     case Role::fanout: return {0, 1, 2, 3, 4, 8, 16, cluster.ranks()};
     case Role::mode: return all_values(p);
     // No message, one block, all blocks together.
@@ -90,19 +92,23 @@ bool within_credit(const Algorithm& algorithm, const Parameters& parameters, con
   if (credit <= 0) return true;
   std::int64_t piece = -1;
   std::int64_t together = 1;
+  std::int64_t leaders = 1;
   for (std::size_t i = 0; i < algorithm.parameters.size(); ++i) {
     const Parameter& p = algorithm.parameters[i];
     const std::int64_t value = parameters[i].value;
     if (p.role == Role::piece) piece = value == 0 ? call.bytes : std::min(value, std::max<std::int64_t>(call.bytes, 1));
     if (p.role == Role::ahead || p.role == Role::at_once) together *= value;
+    if (p.role == Role::leaders) leaders = value;
     // What nobody asks for may come from all ranks at once.
     const bool unasked = p.role == Role::border && value != p.default_value && value >= call.bytes;
     if (unasked && call.bytes * (cluster.ranks() - 1) > credit) return false;
   }
   // Connections that together are no faster than the port leave nothing waiting in it.
   const int lanes = lanes_of(cluster);
-  if (lanes > 1 && together <= lanes) return true;
-  return piece <= least_piece_bytes || piece * together <= credit;
+  if (lanes > 1 && together * leaders <= lanes) return true;
+  if (piece <= least_piece_bytes) return true;
+  // Each leader sends a part of the message.
+  return std::min(piece, (call.bytes + leaders - 1) / leaders) * together * leaders <= credit;
 }
 
 std::vector<Parameters> variations(const PredictedCall& call, const Algorithm& algorithm, const Parameters& parameters,

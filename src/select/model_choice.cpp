@@ -12,14 +12,13 @@
 #include "antiphon/index.hpp"
 #include "cost/values.hpp"
 #include "profile/hosts.hpp"
+#include "select/first_look.hpp"
 #include "select/ways.hpp"
 
 namespace antiphon {
 
 namespace {
 
-/// The time of more ranks is extrapolated from so many, because the answer must be there in milliseconds.
-constexpr int most_ranks = 64;
 constexpr int few_of_very_many = 8;
 /// What all candidates together may take, in pieces of messages: about 5 ms, four times that for many ranks, and up to
 /// that much where it is a quarter of the time of one call.
@@ -56,8 +55,9 @@ constexpr std::int64_t slow_link_bits_per_s = 300'000'000;
 constexpr std::int64_t least_guessed_nested_bytes = 65536;
 /// The same holds where more ranks than this of one node share its cores.
 constexpr int most_known_sharing = 16;
-constexpr std::array<std::int64_t, 3> longer_pieces{65536, 131072, 262144};
 constexpr std::array<std::int64_t, 3> pieces_ahead{1, 2, 4};
+constexpr std::int64_t most_leaders = 16;
+constexpr int tried_at_least = 8;  // of many ranks
 
 /// Returns the limits for the choices that others are held against.
 PredictionLimits for_favourite(std::int64_t max_rate_updates = std::numeric_limits<std::int64_t>::max()) {
@@ -74,39 +74,6 @@ PredictionLimits quick_prediction(double max_seconds, std::int64_t max_rate_upda
   return limits;
 }
 
-/// Says what a few ranks' schedules tell of an algorithm: of many ranks without a root the first, which leads its node,
-/// since long schedules take long to build.
-struct FirstLook {
-  double least_s = 0;       ///< what the links of these ranks need for all that they send or receive
-  std::int64_t pieces = 0;  ///< of all ranks' messages, about
-};
-
-FirstLook look_at(const PredictedCall& call, const Choice& choice, const Cluster& cluster) {
-  FirstLook look;
-  const std::array<int, 3> some{0, 1, cluster.ranks() / 2};
-  const bool one = cluster.ranks() > most_ranks && !has_root(call.collective);
-  const std::span<const int> ranks(some.data(), one ? 1 : some.size());
-  for (const int rank : ranks) {
-    const Schedule schedule =
-        choice.algorithm->build(problem_of(call, rank, cluster.ranks(), *choice.algorithm, choice.parameters));
-    std::array<double, 2> busy_s{};
-    for (const Op& op : schedule.ops()) {
-      if (op.kind != OpKind::send && op.kind != OpKind::recv) continue;
-      const LinkClass& link = cluster.link(rank, op.peer);
-      const double gap_s = link.gap.at(op.bytes()) - link.gap.at(0);
-      // Several connections may share the port at once.
-      const double port = cluster.entry(cluster.node(rank)).port_bytes_per_s;
-      busy_s[op.kind == OpKind::send ? 0 : 1] += gap_s * link.one_connection(port) / port;
-      look.pieces += op.pieces();
-    }
-    look.least_s = std::max({look.least_s, busy_s[0], busy_s[1]});
-  }
-  // Each piece was counted by its sender and by its receiver.
-  look.pieces *= std::min(cluster.ranks(), most_ranks);
-  look.pieces /= 2 * std::ssize(ranks);
-  return look;
-}
-
 class BestOfOurs {
  public:
   BestOfOurs(const PredictedCall& call, const Cluster& cluster, const Choice& favourite, const PredictionLimits& limits)
@@ -121,6 +88,7 @@ class BestOfOurs {
     knows_favourite_ = !gave_up_;
     favourite_s_ = best_s_;
     least_s_ = look_at(call_, favourite, cluster).least_s;
+    if (!knows_favourite_) try_out_if_it_may_win(with_few_pieces(favourite));
     const Choice with_defaults{favourite.algorithm, resolve_parameters(*favourite.algorithm, {}), {}};
     if (may_win(look_at(call_, with_defaults, cluster))) try_out(with_defaults);
     same_algorithm_ = best_;
@@ -131,28 +99,14 @@ class BestOfOurs {
   }
 
   void try_all() {
-    struct Candidate {
-      FirstLook look;
-      Choice choice;
-    };
-    std::vector<Candidate> candidates;
+    std::vector<LookedAt> candidates;
     const int lanes = lanes_of(cluster_);
     for (const Algorithm* a : algorithms_for(call_.collective)) {
-      if ((a == favourite_.algorithm && lanes == 1) || a->multicasts) continue;
+      if ((a == favourite_.algorithm && lanes == 1 && !a->levels) || a->multicasts) continue;
       if (a->levels && cluster_.profile().first_guess && call_.bytes < least_guessed_nested_bytes) continue;
-      for (const Parameters& parameters : ways_of(*a, lanes)) {
-        if (!within_credit(*a, parameters, call_, cluster_)) continue;
-        if (!supports(*a, problem_of(call_, 0, cluster_.ranks(), *a, parameters))) continue;
-        const Choice choice{a, parameters, {}};
-        candidates.push_back({look_at(call_, choice, cluster_), choice});
-      }
+      add_candidates(*a, ways_of(*a, call_, cluster_), candidates);
     }
-    std::stable_sort(candidates.begin(), candidates.end(),
-                     [](const Candidate& a, const Candidate& b) { return a.look.least_s < b.look.least_s; });
-    if (!candidates.empty()) least_s_ = std::min(least_s_, candidates.front().look.least_s);
-    for (const Candidate& c : candidates) {
-      if (may_win(c.look)) try_out(c.choice);
-    }
+    try_out(candidates);
   }
 
   /// Tries pieces of other sizes, and then with another number of them under way.
@@ -160,6 +114,21 @@ class BestOfOurs {
     try_out_others(Role::piece, piece_sizes);
     try_out_others(Role::piece, longer_pieces);
     try_out_others(Role::ahead, pieces_ahead);
+  }
+
+  /// Tries several ranks of each node, which send to other nodes at a time, in as much time as all others took.
+  void try_leaders() {
+    pieces_ = 0;
+    const Choice before = best_;
+    std::vector<LookedAt> candidates;
+    for (const Algorithm* a : algorithms_for(call_.collective)) {
+      if (!a->levels || (cluster_.profile().first_guess && call_.bytes < least_guessed_nested_bytes)) continue;
+      add_candidates(*a, ways_by_leaders(*a, call_, cluster_), candidates);
+    }
+    try_out(candidates);
+    if (best_.algorithm == nullptr || best_.parameters == before.parameters) return;
+    if (const auto more = with_leaders(*best_.algorithm, best_.parameters, most_leaders, call_, cluster_))
+      try_out_if_it_may_win(with_few_pieces({best_.algorithm, *more, {}}));
   }
 
   /// Tells whether the favourite was predicted in the time that is given.
@@ -186,6 +155,28 @@ class BestOfOurs {
   }
 
  private:
+  /// Returns the choice, with longer pieces where it has too many: of many ranks several choices must fit, not one.
+  [[nodiscard]] LookedAt with_few_pieces(const Choice& choice) const {
+    const std::int64_t most = most_pieces();
+    return look_at_fewer_pieces(call_, choice, cluster_,
+                                {cluster_.ranks() > most_ranks ? most / tried_at_least : most, most});
+  }
+
+  void add_candidates(const Algorithm& a, const std::vector<Parameters>& ways, std::vector<LookedAt>& to) const {
+    for (const Parameters& parameters : ways) {
+      if (supports(a, problem_of(call_, 0, cluster_.ranks(), a, parameters)))
+        to.push_back(with_few_pieces({&a, parameters, {}}));
+    }
+  }
+
+  /// Tries those first that need the least of links.
+  void try_out(std::vector<LookedAt>& candidates) {
+    std::stable_sort(candidates.begin(), candidates.end(),
+                     [](const LookedAt& a, const LookedAt& b) { return a.look.least_s < b.look.least_s; });
+    if (!candidates.empty()) least_s_ = std::min(least_s_, candidates.front().look.least_s);
+    for (const LookedAt& c : candidates) try_out_if_it_may_win(c);
+  }
+
   void try_out_others(Role role, std::span<const std::int64_t> values) {
     const Choice found = best_;
     if (found.algorithm == nullptr) return;
@@ -206,6 +197,10 @@ class BestOfOurs {
     // Where there are uplinks, what is about as fast may spare them.
     const double gain = call_.switch_sizes.empty() ? clearly_faster : 1 / hardly_slower;
     return look.least_s * gain < best_s_ && pieces_ + look.pieces <= most_pieces();
+  }
+
+  void try_out_if_it_may_win(const LookedAt& candidate) {
+    if (may_win(candidate.look)) try_out(candidate.choice);
   }
 
   void try_out(const Choice& choice) {
@@ -258,8 +253,8 @@ class BestOfOurs {
       return cluster_.entry(cluster_.node(rank)).switch_index;
     };
     std::int64_t bytes = 0;
-    // Of many ranks, some tell as much, with an odd step so that not all of them lead their nodes. Those of very many
-    // take long to build; where only leaders send, it must be enough for each place within a node.
+    // Of many ranks, some tell as much, with an odd step so that not all of them lead their nodes; of very many, which
+    // take long to build, fewer, unless it is leaders that send.
     const bool few = cluster_.ranks() > very_many_ranks && !choice.algorithm->levels;
     const int step = std::max(cluster_.ranks() / (few ? few_of_very_many : most_ranks), 1) | 1;
     for (int place = 0; place < cluster_.ranks(); place += step) {
@@ -300,11 +295,13 @@ std::string in_milliseconds(double seconds) {
   return text.data();
 }
 
-/// Returns how many times as fast as ours the library's must be to replace it. Where hosts bind, an alltoall in pieces
-/// costs them more: there, by a guess, it is enough to be as fast.
-double enough_to_leave(const Question& question, bool guessed) {
-  const bool host_bound = question.collective == Collective::alltoall && guessed;
-  return host_bound && static_cast<double>(question.link_bits_per_s) >= host_bound_bits_per_s ? 1.0 : worth_leaving;
+/// Returns how many times as fast as ours the library's must be to replace it: less if ours is not the table's. Where
+/// hosts bind, an alltoall in pieces costs them more: there, by a guess, it is enough to be as fast.
+double enough_to_leave(const Question& question, bool guessed, bool is_tables) {
+  const bool host_bound = question.collective == Collective::alltoall && guessed &&
+                          static_cast<double>(question.link_bits_per_s) >= host_bound_bits_per_s;
+  if (host_bound) return 1;
+  return is_tables ? worth_leaving : clearly_faster;
 }
 
 std::int64_t least_bytes_to_guess(const Question& question) {
@@ -337,10 +334,11 @@ std::optional<ModelAnswer> ask_model(const Question& question, const Cluster& cl
   if (!takes_from_library && !ours.knows_favourite()) return std::nullopt;
   ours.try_all();
   ours.refine();
+  ours.try_leaders();
   auto answer = ours.answer();
   if (!answer) return std::nullopt;
   answer->guessed = guessed;
-  const double leaving = enough_to_leave(question, guessed);
+  const double leaving = enough_to_leave(question, guessed, answer->own.algorithm == of_table.algorithm);
   answer->enough = takes_from_library ? worth_taking : 1 / leaving;
   // Where ours is near the least that anything takes, the library's cannot be faster by as much as is asked.
   if (library == nullptr || (!takes_from_library && answer->own_s < ours.least_s() * leaving)) return answer;

@@ -10,6 +10,8 @@ namespace antiphon {
 
 namespace {
 
+constexpr std::int64_t several = 4;
+
 /// Adds, where one connection does not fill a port, the parameters with which as many are used as do.
 void add_lanes(std::vector<Parameters>& ways, const Algorithm& algorithm, int lanes) {
   if (lanes <= 1) return;
@@ -40,17 +42,53 @@ void add_pieces_for_uplinks(std::vector<Parameters>& ways, const Algorithm& algo
   }
 }
 
+/// Returns the parameters with each algorithm that may run among nodes.
+std::vector<Parameters> among_nodes(const Algorithm& algorithm) {
+  std::vector<Parameters> ways;
+  const Parameter& outer = algorithm.parameters.front();
+  for (std::int64_t value = outer.min; value <= outer.max; ++value)
+    ways.push_back(resolve_parameters(algorithm, {{std::string(outer.name), value}}));
+  return ways;
+}
+
 }  // namespace
 
-std::vector<Parameters> ways_of(const Algorithm& algorithm, int lanes) {
-  std::vector<Parameters> ways{resolve_parameters(algorithm, {})};
-  add_lanes(ways, algorithm, lanes);
-  add_pieces_for_uplinks(ways, algorithm);
-  if (!algorithm.levels) return ways;
-  const Parameter& outer = algorithm.parameters.front();
-  for (std::int64_t value = outer.min; value <= outer.max; ++value) {
-    if (value != outer.default_value) ways.push_back(resolve_parameters(algorithm, {{std::string(outer.name), value}}));
+std::optional<Parameters> with_leaders(const Algorithm& algorithm, Parameters parameters, std::int64_t leaders,
+                                       const PredictedCall& call, const Cluster& cluster) {
+  bool can = false;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const Parameter& p = algorithm.parameters[i];
+    if (p.role != Role::leaders) continue;
+    can = leaders <= std::min<std::int64_t>(cluster.ranks() / cluster.nodes(), p.max);
+    parameters[i].value = leaders;
   }
+  for (std::size_t i = 0; can && i < parameters.size(); ++i) {
+    const Parameter& p = algorithm.parameters[i];
+    std::int64_t& pieces = parameters[i].value;
+    while (p.role == Role::ahead && pieces > p.min && !within_credit(algorithm, parameters, call, cluster)) pieces /= 2;
+  }
+  return can ? std::optional(parameters) : std::nullopt;
+}
+
+std::vector<Parameters> ways_of(const Algorithm& algorithm, const PredictedCall& call, const Cluster& cluster) {
+  std::vector<Parameters> ways{resolve_parameters(algorithm, {})};
+  add_lanes(ways, algorithm, lanes_of(cluster));
+  add_pieces_for_uplinks(ways, algorithm);
+  if (algorithm.levels) {
+    const auto others = among_nodes(algorithm);
+    std::copy_if(others.begin(), others.end(), std::back_inserter(ways),
+                 [&](const Parameters& p) { return p != ways.front(); });
+  }
+  std::erase_if(ways, [&](const Parameters& way) { return !within_credit(algorithm, way, call, cluster); });
+  return ways;
+}
+
+std::vector<Parameters> ways_by_leaders(const Algorithm& algorithm, const PredictedCall& call, const Cluster& cluster) {
+  std::vector<Parameters> ways;
+  for (const Parameters& one : among_nodes(algorithm)) {
+    if (const auto way = with_leaders(algorithm, one, several, call, cluster)) ways.push_back(*way);
+  }
+  std::erase_if(ways, [&](const Parameters& way) { return !within_credit(algorithm, way, call, cluster); });
   return ways;
 }
 

@@ -117,3 +117,19 @@ TEST_CASE("messages that nobody asks for are not tried beyond what the network h
   CHECK(reaches(8192));
   CHECK_FALSE(reaches(65536));
 }
+
+TEST_CASE("several leaders of a node keep within the credit together, each with its part of the message") {
+  Profile profile = simple_profile(8, rate);
+  profile.contention.credit_bytes = 65536;
+  const Cluster cluster = Cluster::blocked(profile, 32, 4);
+  const Algorithm& nested = *find_algorithm(Collective::bcast, "nested");
+  const auto keeps = [&](std::int64_t bytes, std::int64_t leaders, std::int64_t window) {
+    const Parameters parameters =
+        resolve_parameters(nested, {{"lanes", leaders}, {"segment_bytes", 8192}, {"window", window}});
+    return within_credit(nested, parameters, {Collective::bcast, bytes}, cluster);
+  };
+  CHECK(keeps(1 << 20, 1, 8));
+  CHECK(keeps(1 << 20, 4, 2));
+  CHECK_FALSE(keeps(1 << 20, 4, 4));
+  CHECK(keeps(16384, 4, 4));  // each has 4 KiB
+}

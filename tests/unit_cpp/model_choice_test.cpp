@@ -68,6 +68,33 @@ TEST_CASE("model choice: nodes with many ranks have an answer, too, above the ta
   }
 }
 
+TEST_CASE("model choice: several ranks of a node send at a time where one does not fill its port") {
+  const Asked a = ask_of(Collective::allreduce, 1 << 16, 64, 32, 25e9);
+  const auto answer = answer_to(a);
+  REQUIRE(answer);
+  const Choice choice = choose_between(a.of_table(), *answer);
+  REQUIRE(choice.algorithm != nullptr);
+  CHECK(choice.algorithm->name == "nested");
+  std::int64_t leaders = 0;
+  for (const ParameterValue& p : choice.parameters) leaders = p.name == "lanes" ? p.value : leaders;
+  CHECK(leaders > 1);
+}
+
+TEST_CASE("model choice: long messages are predicted in longer pieces where there would be too many") {
+  for (const Collective collective : {Collective::bcast, Collective::reduce, Collective::allreduce}) {
+    CAPTURE(name(collective));
+    const Asked a = ask_of(collective, 4 << 20, 64, 32, 25e9);
+    const auto answer = answer_to(a);
+    REQUIRE(answer);
+    CHECK(choose_between(a.of_table(), *answer).algorithm != nullptr);
+  }
+}
+
+TEST_CASE("model choice: very many ranks and very short blocks have an answer") {
+  for (const Collective collective : {Collective::allgather, Collective::alltoall, Collective::allreduce})
+    CHECK(answer_to(ask_of(collective, collective == Collective::allreduce ? 1 << 18 : 512, 512, 64, 25e9)));
+}
+
 TEST_CASE("model choice: nothing is known of very many ranks that share a node's cores") {
   Profile profile = Profile::guess(8, 32, 25e9);
   profile.refine_guess({2, 1, 65536});

@@ -24,7 +24,8 @@ class Parameter:
     """A tunable number of an algorithm."""
 
     name: str
-    #: What it is for, which decides what is tried: "piece", "ahead", "at_once", "fanout", "mode", "border", "amount".
+    #: What it is for, which decides what is tried: "piece", "ahead", "at_once", "leaders", "fanout", "mode", "border",
+    #: "amount".
     role: str
     default: int
     min: int

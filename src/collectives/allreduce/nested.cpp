@@ -17,7 +17,7 @@ constexpr Parameter parameters[] = {
     {"outer", Role::mode, 1, 0, 4,
      "among nodes: 0 recursive_doubling, 1 rabenseifner, 2 ring, 3 reduce_bcast, 4 switch_rings"},
     {"inner", Role::fanout, 8, 1, 64, "children of a rank in the tree within a node"},
-    {"lanes", Role::amount, 1, 1, 16, "leaders of a node, each of which combines a part of the message"},
+    {"lanes", Role::leaders, 1, 1, 16, "leaders of a node, each of which combines a part of the message"},
     {"segment_bytes", Role::piece, 8192, 0, 1 << 30, "bytes per segment; 0 passes on whole vectors"},
     {"window", Role::ahead, 4, 1, 1024, "segments under way to one rank"},
 };

@@ -17,7 +17,7 @@ constexpr int bruck = 0;
 constexpr Parameter parameters[] = {
     {"outer", Role::mode, 1, 0, 2, "among nodes: 0 bruck, 1 windowed, 2 rotated"},
     {"radix", Role::fanout, 4, 2, 16, "outer=0: blocks travel in digits of this base"},
-    {"lanes", Role::amount, 1, 1, 16, "leaders of a node, each of which exchanges the blocks for a part of the ranks"},
+    {"lanes", Role::leaders, 1, 1, 16, "leaders of a node, each of which exchanges the blocks for a part of the ranks"},
     {"segment_bytes", Role::piece, 16384, 0, 1 << 30, "bytes per piece of a message; 0 sends whole messages"},
     {"window", Role::ahead, 8, 1, 1024, "pieces under way to one rank"},
 };

@@ -17,7 +17,7 @@ constexpr Parameter parameters[] = {
     {"outer", Role::mode, 2, 0, 4,
      "among nodes: 0 binomial, 1 chain, 2 scatter_allgather_ring, 3 scatter_allgather_recursive_doubling, 4 knomial"},
     {"inner", Role::fanout, 8, 1, 64, "children of a rank in the tree within a node"},
-    {"lanes", Role::amount, 1, 1, 16, "leaders of a node, each of which sends on a part of the message"},
+    {"lanes", Role::leaders, 1, 1, 16, "leaders of a node, each of which sends on a part of the message"},
     {"segment_bytes", Role::piece, 8192, 0, 1 << 30, "bytes per segment; 0 sends the whole message at once"},
     {"window", Role::ahead, 4, 1, 1024, "segments under way to one rank"},
 };

@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, 3> among_nodes{"binomial", "chain", "rabe
 constexpr Parameter parameters[] = {
     {"outer", Role::mode, 2, 0, 2, "among nodes: 0 binomial, 1 chain, 2 rabenseifner"},
     {"inner", Role::fanout, 8, 1, 64, "children of a rank in the tree within a node"},
-    {"lanes", Role::amount, 1, 1, 16, "leaders of a node, each of which reduces a part of the message"},
+    {"lanes", Role::leaders, 1, 1, 16, "leaders of a node, each of which reduces a part of the message"},
     {"segment_bytes", Role::piece, 8192, 0, 1 << 30, "bytes per segment; 0 passes on the whole message at once"},
     {"window", Role::ahead, 4, 1, 1024, "segments under way from one rank"},
 };
