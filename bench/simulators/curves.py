@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the model expects on clusters of 1,024 nodes: the library, Antiphon flat and nested, and SMPI on small parts.
+"""What the model expects on large clusters: the library, Antiphon flat and nested, and SMPI on small parts.
 
     bench/simulators/curves.py compute -o curves.jsonl
     bench/simulators/curves.py simulate -o curves.jsonl
@@ -42,6 +42,10 @@ OF_MESSAGE = ("bcast", "reduce", "allreduce")
 OF_BLOCK = ("alltoall", "allgather", "reduce_scatter_block", "scatter", "gather")
 SIZES = (65536, 1024, 1 << 20)
 LONGEST_BLOCK = 65536
+#: Other numbers of ranks: cluster, nodes, ranks a node.
+OTHERS = (("25gbe-1024x32-2to1", 128, 32), ("100gbe-1024x32-2to1", 128, 32), ("100gbe-1024x64", 1024, 64))
+#: So many ranks of a node send to other nodes at a time.
+LEADERS = (1, 4, 16)
 #: Parts of a cluster that SMPI replays in seconds.
 PARTS = ((8, 2), (16, 2))
 SIMULATED = ("bcast", "reduce", "allreduce", "allgather", "alltoall")
@@ -58,6 +62,8 @@ def cells() -> Iterator[Cell]:
         for name in (*OF_MESSAGE, *(OF_BLOCK if size <= LONGEST_BLOCK else ())):
             for cluster in CLUSTERS:
                 yield cluster, name, size, 1024, 32
+            for cluster, nodes, per_node in OTHERS:
+                yield cluster, name, size, nodes, per_node
 
 
 def parts() -> Iterator[Cell]:
@@ -71,12 +77,17 @@ def spec_of(cell: Cell) -> ClusterSpec:
     return spec if nodes == spec.nodes else spec.thinned(nodes)
 
 
-def choices_of(collective: str) -> list[str]:
-    """Returns all algorithms with usual parameters, and nested ones with each way among nodes."""
+def choices_of(collective: str, per_node: int) -> list[str]:
+    """Returns all algorithms with usual parameters, and nested ones with each way among nodes and some leaders."""
     found = []
     for algorithm in core.algorithms(collective):
-        outer = next((p for p in algorithm.parameters if algorithm.name == "nested" and p.name == "outer"), None)
-        found += [f"nested:outer={value}" for value in range(outer.min, outer.max + 1)] if outer else [algorithm.name]
+        if algorithm.name != "nested":
+            found.append(algorithm.name)
+            continue
+        known = {p.name: p for p in algorithm.parameters}
+        outer = [f"outer={value}" for value in range(known["outer"].min, known["outer"].max + 1)]
+        lanes = [f",lanes={n}" for n in LEADERS if n <= per_node] if "lanes" in known else [""]
+        found += ["nested:" + "".join(parts) for parts in itertools.product(outer, lanes)]
     return found
 
 
@@ -90,7 +101,7 @@ def predicted(cell: Cell) -> Row:
     library = model.predict_library(name, [size], machine, LIBRARY)[size]
     row: Row = {"cluster": cluster, "collective": name, "bytes": size, "nodes": nodes, "ranks_per_node": per_node}
     row |= {"library_s": library.seconds and max(library.seconds, least_s), "library": list(library.algorithms)}
-    ways = model.predict(name, [size], machine, choices=choices_of(name)).sizes[size]
+    ways = model.predict(name, [size], machine, choices=choices_of(name, per_node)).sizes[size]
     for kind, nests in (("flat", False), ("nested", True)):
         way = next((one for one in ways if (one.algorithm == "nested") is nests), None)
         row |= {f"{kind}_s": max(way.seconds, least_s), f"{kind}": way.choice} if way else {f"{kind}_s": None}
@@ -118,6 +129,10 @@ def simulated(cell: Cell, smpirun: Path) -> Row:
 
 def key_of(row: Row) -> Cell:
     return row["cluster"], row["collective"], row["bytes"], row["nodes"], row["ranks_per_node"]
+
+
+def shape_of(row: Row) -> tuple[int, int]:
+    return row["nodes"], row["ranks_per_node"]
 
 
 def read(path: Path) -> list[Row]:
@@ -156,12 +171,14 @@ def gains_text(row: Row | None) -> str:
 
 def table(args: argparse.Namespace) -> None:
     rows = read(args.file)
-    whole = {(row["bytes"], row["cluster"], row["collective"]): row for row in rows if row["nodes"] == 1024}
-    for size in sorted({size for size, _, _ in whole}):
-        names = [name for name in (*OF_MESSAGE, *OF_BLOCK) if any((size, c, name) in whole for c in CLUSTERS)]
+    shapes = [(cluster, 1024, 32) for cluster in CLUSTERS] + list(OTHERS)
+    whole = {(row["bytes"], (row["cluster"], *shape_of(row)), row["collective"]): row for row in rows}
+    for size in sorted(SIZES):
+        names = [name for name in (*OF_MESSAGE, *OF_BLOCK) if any((size, shape, name) in whole for shape in shapes)]
         print(f"{bytes_text(size)}\n\n| | " + " | ".join(names) + " |\n|---" + "|---:" * len(names) + "|")
-        for cluster in CLUSTERS:
-            print(f"| {cluster} | " + " | ".join(gains_text(whole.get((size, cluster, name))) for name in names) + " |")
+        for shape in shapes:
+            gains = [gains_text(whole.get((size, shape, name))) for name in names]
+            print(f"| {shape[0]}, {shape[1]:,} × {shape[2]} | " + " | ".join(gains) + " |")
         print()
     ratios: dict[tuple[str, str], list[float]] = {}
     for row, kind in itertools.product(rows, ("flat", "nested")):

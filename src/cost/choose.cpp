@@ -10,6 +10,7 @@
 #include "antiphon/cost.hpp"
 #include "antiphon/error.hpp"
 #include "cost/values.hpp"
+#include "cost/ways.hpp"
 
 namespace antiphon {
 
@@ -19,6 +20,8 @@ namespace {
 /// not know what is lost where they meet: only a clear gain does without.
 constexpr double clearly_faster = 0.95;
 constexpr double faster = 0.999;
+/// With so many evaluations the search comes to all ways among nodes by itself.
+constexpr int enough_for_ways = 32;
 
 class Search {
  public:
@@ -32,6 +35,7 @@ class Search {
     const Parameters measured = at_measured_concurrency(defaults);
     if (search && within_credit(algorithm_, measured, call_, cluster_)) try_out(measured);
     if (best_.seconds <= 0 && !try_out(defaults)) return std::nullopt;
+    if (search && algorithm_.levels && left_ < enough_for_ways) try_ways();
     if (search) {
       // The search runs twice, because a window that suits the first piece size need not suit the best one.
       for (int round = 0; round < 2; ++round) {
@@ -47,6 +51,18 @@ class Search {
   [[nodiscard]] const std::optional<LeftOut>& left_out() const { return left_out_; }
 
  private:
+  /// What may run among nodes, and with how many leaders, differs as algorithms do: all of it is tried, however few
+  /// other parameters are.
+  void try_ways() {
+    const int left = left_;
+    std::vector<Parameters> ways = ways_of(algorithm_, call_, cluster_);
+    for (Parameters& way : ways_by_leaders(algorithm_, call_, cluster_)) ways.push_back(std::move(way));
+    left_ = static_cast<int>(ways.size()) + 1;
+    for (const Parameters& way : ways) try_out(way);
+    if (const auto most = with_leaders(algorithm_, best_.parameters, most_leaders, call_, cluster_)) try_out(*most);
+    left_ = left;
+  }
+
   /// The search begins with as many messages at once as were seen to pay.
   [[nodiscard]] Parameters at_measured_concurrency(Parameters parameters) const {
     const Concurrency* const measured = measured_concurrency(call_, cluster_);

@@ -38,7 +38,7 @@ std::vector<std::int64_t> numbers_at_once(const PredictedCall& call, const Clust
   return values;
 }
 
-std::vector<std::int64_t> piece_sizes(std::int64_t bytes) {
+std::vector<std::int64_t> halves_of(std::int64_t bytes) {
   std::vector<std::int64_t> values;
   for (std::int64_t size = bytes / 2; size >= least_piece_bytes; size /= 2) values.push_back(size);
   return values;
@@ -53,7 +53,7 @@ std::vector<std::int64_t> all_values(const Parameter& p) {
 std::vector<std::int64_t> values_for(const Parameter& p, const PredictedCall& call, const Cluster& cluster) {
   const std::int64_t usual = p.default_value;
   switch (p.role) {
-    case Role::piece: return piece_sizes(call.bytes);
+    case Role::piece: return halves_of(call.bytes);
     case Role::ahead: return {1, 2, 4, 8, lanes_of(cluster), ahead_on_lanes * lanes_of(cluster)};
     case Role::at_once: return numbers_at_once(call, cluster);
     case Role::leaders: return {2, 4, 8, 16};

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <span>
 
-#include "select/ways.hpp"
+#include "cost/ways.hpp"
 
 namespace antiphon {
 

@@ -11,9 +11,9 @@
 #include "antiphon/error.hpp"
 #include "antiphon/index.hpp"
 #include "cost/values.hpp"
+#include "cost/ways.hpp"
 #include "profile/hosts.hpp"
 #include "select/first_look.hpp"
-#include "select/ways.hpp"
 
 namespace antiphon {
 
@@ -56,7 +56,6 @@ constexpr std::int64_t least_guessed_nested_bytes = 65536;
 /// The same holds where more ranks than this of one node share its cores.
 constexpr int most_known_sharing = 16;
 constexpr std::array<std::int64_t, 3> pieces_ahead{1, 2, 4};
-constexpr std::int64_t most_leaders = 16;
 constexpr int tried_at_least = 8;  // of many ranks
 
 /// Returns the limits for the choices that others are held against.

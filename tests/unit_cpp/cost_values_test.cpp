@@ -133,3 +133,17 @@ TEST_CASE("several leaders of a node keep within the credit together, each with 
   CHECK_FALSE(keeps(1 << 20, 4, 4));
   CHECK(keeps(16384, 4, 4));  // each has 4 KiB
 }
+
+TEST_CASE("with few evaluations, a nested schedule still has the best of its ways among nodes") {
+  const Profile profile = Profile::guess(64, 32, 25e9);
+  const Cluster cluster = Cluster::blocked(profile, 2048, 32);
+  const PredictedCall call{Collective::bcast, call_bytes};
+  const Algorithm& nested = *find_algorithm(Collective::bcast, "nested");
+  const auto as_usual = best_parameters(call, nested, cluster, {.parameters = false});
+  const auto best = best_parameters(call, nested, cluster, {.parameters = true, .max_evaluations = 1});
+  REQUIRE(as_usual);
+  REQUIRE(best);
+  CHECK(value_of(*as_usual, "lanes") == 1);
+  CHECK(value_of(*best, "lanes") > 1);
+  CHECK(best->seconds < 0.5 * as_usual->seconds);
+}

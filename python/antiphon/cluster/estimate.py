@@ -142,9 +142,11 @@ class Estimator:
     def ways(
         self, collective: str, size: int, at_once: str, ranking: Sequence[model.Prediction] | None = None
     ) -> list[Way]:
-        """Returns all of Antiphon's algorithms with usual parameters, and what a run uses without tuning."""
+        """Returns all of Antiphon's algorithms with usual parameters, each with what suits it best among nodes, and
+        what a run uses without tuning.
+        """
         machine = self.machine()
-        found = list(ranking or model.predict(collective, [size], machine, search=False).sizes[size])
+        found = list(ranking or model.predict(collective, [size], machine, max_evaluations=1).sizes[size])
         if at_once != "library":
             found += model.predict(collective, [size], machine, choices=[at_once]).sizes[size]
         bound = bounds.bound_of(collective, size, self.spec, self.ranks)

@@ -181,8 +181,9 @@ def _sweep(args: argparse.Namespace, machine: model.ModelledMachine) -> model.Sw
 
 def _predict_sizes(args: argparse.Namespace, machine: model.ModelledMachine, sizes: Sequence[int]) -> model.Sweep:
     """Predicts with little effort for each size, since a sweep has many sizes."""
-    search = not args.defaults and machine.ranks <= model.MAX_SEARCHED_RANKS
-    return model.predict(args.collective, sizes, machine, root=args.root, search=search, max_evaluations=12)
+    evaluations = 12 if machine.ranks <= model.MAX_SEARCHED_RANKS else 1
+    search = not args.defaults
+    return model.predict(args.collective, sizes, machine, root=args.root, search=search, max_evaluations=evaluations)
 
 
 def _crossings(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "select/ways.hpp"
+#include "cost/ways.hpp"
 
 #include <algorithm>
 #include <string>
