@@ -38,7 +38,7 @@ FirstLook look_at(const PredictedCall& call, const Choice& choice, const Cluster
 
 LookedAt look_at_fewer_pieces(const PredictedCall& call, Choice choice, const Cluster& cluster,
                               const PieceLimits& limits) {
-  const LookedAt as_asked{look_at(call, choice, cluster), choice};
+  LookedAt as_asked{look_at(call, choice, cluster), choice};
   std::int64_t* piece = nullptr;
   for (std::size_t i = 0; i < choice.parameters.size(); ++i) {
     if (choice.algorithm->parameters[i].role == Role::piece) piece = &choice.parameters[i].value;
