@@ -42,8 +42,13 @@ OF_MESSAGE = ("bcast", "reduce", "allreduce")
 OF_BLOCK = ("alltoall", "allgather", "reduce_scatter_block", "scatter", "gather")
 SIZES = (65536, 1024, 1 << 20)
 LONGEST_BLOCK = 65536
-#: Other numbers of ranks: cluster, nodes, ranks a node.
-OTHERS = (("25gbe-1024x32-2to1", 128, 32), ("100gbe-1024x32-2to1", 128, 32), ("100gbe-1024x64", 1024, 64))
+#: Cluster, nodes, ranks a node; then other numbers of ranks.
+SHAPES = (
+    *((cluster, 1024, 32) for cluster in CLUSTERS),
+    ("25gbe-1024x32-2to1", 128, 32),
+    ("100gbe-1024x32-2to1", 128, 32),
+    ("100gbe-1024x64", 1024, 64),
+)
 #: So many ranks of a node send to other nodes at a time.
 LEADERS = (1, 4, 16)
 #: Parts of a cluster that SMPI replays in seconds.
@@ -60,9 +65,7 @@ def cells() -> Iterator[Cell]:
     """Yields cluster, collective, bytes, nodes and ranks a node; clusters take turns."""
     for size in SIZES:
         for name in (*OF_MESSAGE, *(OF_BLOCK if size <= LONGEST_BLOCK else ())):
-            for cluster in CLUSTERS:
-                yield cluster, name, size, 1024, 32
-            for cluster, nodes, per_node in OTHERS:
+            for cluster, nodes, per_node in SHAPES:
                 yield cluster, name, size, nodes, per_node
 
 
@@ -131,10 +134,6 @@ def key_of(row: Row) -> Cell:
     return row["cluster"], row["collective"], row["bytes"], row["nodes"], row["ranks_per_node"]
 
 
-def shape_of(row: Row) -> tuple[int, int]:
-    return row["nodes"], row["ranks_per_node"]
-
-
 def read(path: Path) -> list[Row]:
     return [json.loads(line) for line in packed.read_text(path).splitlines()]
 
@@ -171,14 +170,13 @@ def gains_text(row: Row | None) -> str:
 
 def table(args: argparse.Namespace) -> None:
     rows = read(args.file)
-    shapes = [(cluster, 1024, 32) for cluster in CLUSTERS] + list(OTHERS)
-    whole = {(row["bytes"], (row["cluster"], *shape_of(row)), row["collective"]): row for row in rows}
+    known = {key_of(row): row for row in rows}
     for size in sorted(SIZES):
-        names = [name for name in (*OF_MESSAGE, *OF_BLOCK) if any((size, shape, name) in whole for shape in shapes)]
+        names = [name for name in (*OF_MESSAGE, *OF_BLOCK) if any((c, name, size, *s) in known for c, *s in SHAPES)]
         print(f"{bytes_text(size)}\n\n| | " + " | ".join(names) + " |\n|---" + "|---:" * len(names) + "|")
-        for shape in shapes:
-            gains = [gains_text(whole.get((size, shape, name))) for name in names]
-            print(f"| {shape[0]}, {shape[1]:,} × {shape[2]} | " + " | ".join(gains) + " |")
+        for cluster, nodes, per_node in SHAPES:
+            gains = [gains_text(known.get((cluster, name, size, nodes, per_node))) for name in names]
+            print(f"| {cluster}, {nodes:,} × {per_node} | " + " | ".join(gains) + " |")
         print()
     ratios: dict[tuple[str, str], list[float]] = {}
     for row, kind in itertools.product(rows, ("flat", "nested")):

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "cost/values.hpp"
 
@@ -10,7 +11,8 @@ namespace antiphon {
 
 namespace {
 
-constexpr std::int64_t several = 4;
+/// Of a node's ranks, so many are tried as leaders first.
+constexpr std::int64_t some_leaders = 4;
 
 /// Adds, where one connection does not fill a port, the parameters with which as many are used as do.
 void add_lanes(std::vector<Parameters>& ways, const Algorithm& algorithm, int lanes) {
@@ -51,6 +53,12 @@ std::vector<Parameters> among_nodes(const Algorithm& algorithm) {
   return ways;
 }
 
+std::vector<Parameters> those_within_credit(std::vector<Parameters> ways, const Algorithm& algorithm,
+                                            const PredictedCall& call, const Cluster& cluster) {
+  std::erase_if(ways, [&](const Parameters& way) { return !within_credit(algorithm, way, call, cluster); });
+  return ways;
+}
+
 }  // namespace
 
 std::optional<Parameters> with_leaders(const Algorithm& algorithm, Parameters parameters, std::int64_t leaders,
@@ -79,17 +87,15 @@ std::vector<Parameters> ways_of(const Algorithm& algorithm, const PredictedCall&
     std::copy_if(others.begin(), others.end(), std::back_inserter(ways),
                  [&](const Parameters& p) { return p != ways.front(); });
   }
-  std::erase_if(ways, [&](const Parameters& way) { return !within_credit(algorithm, way, call, cluster); });
-  return ways;
+  return those_within_credit(std::move(ways), algorithm, call, cluster);
 }
 
 std::vector<Parameters> ways_by_leaders(const Algorithm& algorithm, const PredictedCall& call, const Cluster& cluster) {
   std::vector<Parameters> ways;
   for (const Parameters& one : among_nodes(algorithm)) {
-    if (const auto way = with_leaders(algorithm, one, several, call, cluster)) ways.push_back(*way);
+    if (const auto way = with_leaders(algorithm, one, some_leaders, call, cluster)) ways.push_back(*way);
   }
-  std::erase_if(ways, [&](const Parameters& way) { return !within_credit(algorithm, way, call, cluster); });
-  return ways;
+  return those_within_credit(std::move(ways), algorithm, call, cluster);
 }
 
 }  // namespace antiphon

@@ -19,6 +19,7 @@ namespace antiphon {
 
 namespace {
 
+/// Of very many ranks, so many tell what all send over uplinks.
 constexpr int few_of_very_many = 8;
 /// What all candidates together may take, in pieces of messages: about 5 ms, four times that for many ranks, and up to
 /// that much where it is a quarter of the time of one call.
@@ -56,7 +57,8 @@ constexpr std::int64_t least_guessed_nested_bytes = 65536;
 /// The same holds where more ranks than this of one node share its cores.
 constexpr int most_known_sharing = 16;
 constexpr std::array<std::int64_t, 3> pieces_ahead{1, 2, 4};
-constexpr int tried_at_least = 8;  // of many ranks
+/// Of many ranks, what all candidates together may take is enough for so many.
+constexpr int tried_at_least = 8;
 
 /// Returns the limits for the choices that others are held against.
 PredictionLimits for_favourite(std::int64_t max_rate_updates = std::numeric_limits<std::int64_t>::max()) {
@@ -71,6 +73,10 @@ PredictionLimits quick_prediction(double max_seconds, std::int64_t max_rate_upda
   PredictionLimits limits = for_favourite(max_rate_updates);
   limits.max_seconds = max_seconds;
   return limits;
+}
+
+bool knows_nested(std::int64_t bytes, const Cluster& cluster) {
+  return !cluster.profile().first_guess || bytes >= least_guessed_nested_bytes;
 }
 
 class BestOfOurs {
@@ -102,7 +108,7 @@ class BestOfOurs {
     const int lanes = lanes_of(cluster_);
     for (const Algorithm* a : algorithms_for(call_.collective)) {
       if ((a == favourite_.algorithm && lanes == 1 && !a->levels) || a->multicasts) continue;
-      if (a->levels && cluster_.profile().first_guess && call_.bytes < least_guessed_nested_bytes) continue;
+      if (a->levels && !knows_nested(call_.bytes, cluster_)) continue;
       add_candidates(*a, ways_of(*a, call_, cluster_), candidates);
     }
     try_out(candidates);
@@ -117,12 +123,12 @@ class BestOfOurs {
 
   /// Tries several ranks of each node, which send to other nodes at a time, in as much time as all others took.
   void try_leaders() {
+    if (!knows_nested(call_.bytes, cluster_)) return;
     pieces_ = 0;
     const Choice before = best_;
     std::vector<LookedAt> candidates;
     for (const Algorithm* a : algorithms_for(call_.collective)) {
-      if (!a->levels || (cluster_.profile().first_guess && call_.bytes < least_guessed_nested_bytes)) continue;
-      add_candidates(*a, ways_by_leaders(*a, call_, cluster_), candidates);
+      if (a->levels) add_candidates(*a, ways_by_leaders(*a, call_, cluster_), candidates);
     }
     try_out(candidates);
     if (best_.algorithm == nullptr || best_.parameters == before.parameters) return;
@@ -319,7 +325,7 @@ std::optional<ModelAnswer> ask_model(const Question& question, const Cluster& cl
   const bool guessed = cluster.profile().first_guess;
   const bool takes_from_library = of_table.algorithm == nullptr;
   const bool nests = !takes_from_library && of_table.algorithm->levels;
-  if (nests && guessed && question.bytes < least_guessed_nested_bytes) return std::nullopt;
+  if (nests && !knows_nested(question.bytes, cluster)) return std::nullopt;
   if (guessed && question.bytes < least_bytes_to_guess(question)) return std::nullopt;
   if (takes_from_library && library == nullptr) return std::nullopt;
   const bool many_a_node = cluster.ranks() > most_ranks && cluster.ranks() > cluster.nodes() * most_known_sharing;
