@@ -250,7 +250,7 @@ class BestOfOurs {
     }
   }
 
-  /// Returns what crosses from one switch to another, for comparisons.
+  /// Returns about what crosses from one switch to another, for comparisons.
   [[nodiscard]] std::int64_t uplink_bytes(const Choice& choice) const {
     const bool reorders = may_reorder(*choice.algorithm, call_.commutative);
     const auto switch_of = [&](int place) {
@@ -268,7 +268,7 @@ class BestOfOurs {
         if (op.kind == OpKind::send && switch_of(place) != switch_of(op.peer)) bytes += op.bytes();
       }
     }
-    return bytes;
+    return bytes * step;
   }
 
   [[nodiscard]] Problem placed(const Choice& choice, int place) const {
