@@ -53,6 +53,8 @@ struct LinkClass {
   struct SharedMemory {
     double latency_s = 0;
     Curve gap;
+    /// From this length on the receiver copies a message from its sender's memory; 0: unknown, or never.
+    std::int64_t fetched_from_bytes = 0;
   };
 
   std::string name;

@@ -39,17 +39,21 @@ std::vector<int> dense_nodes(const std::vector<int>& node_of_rank) {
   return dense;
 }
 
+/// Messages within nodes move as the settings say.
+Profile with_allowed_memory(Profile profile) {
+  const std::string& allowed = world.settings.shared_memory;
+  for (LinkClass& link : profile.link_classes) {
+    if (allowed == "off") link.shared_memory.reset();
+    else if (allowed == "copy" && link.shared_memory) link.shared_memory->fetched_from_bytes = 0;
+  }
+  return profile;
+}
+
 /// Returns what the profile has measured, or what is usual at this link rate.
 Profile profile_of_run() {
   const Settings& s = world.settings;
   try {
-    if (!s.machine.empty()) {
-      Profile profile = Profile::parse(s.machine);
-      for (LinkClass& link : profile.link_classes) {
-        if (s.shared_memory == "off") link.shared_memory.reset();
-      }
-      return profile;
-    }
+    if (!s.machine.empty()) return with_allowed_memory(Profile::parse(s.machine));
   } catch (const Error&) {
     // The profile has decisions only.
   }
@@ -59,7 +63,7 @@ Profile profile_of_run() {
   Profile profile = Profile::guess(count, ranks_per_node, static_cast<double>(s.link_bits_per_s));
   const network::Network& n = world.network;
   profile.refine_guess({n.cores_per_node, n.nodes_sharing, s.link_burst_bytes, n.turn_s});
-  return profile;
+  return with_allowed_memory(std::move(profile));
 }
 
 /// Takes all nodes to be on one switch: the run's nodes are not those of the profile.

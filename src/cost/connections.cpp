@@ -12,6 +12,8 @@ namespace {
 /// Short messages of a stream fill packets together, while a single message has headers of its own. The latency L
 /// already contains their time, but a token bucket counts them: here as bytes of payload.
 constexpr double own_header_bytes = ethernet::header_bytes * ethernet::payload_share;
+/// A message that is on the wire for so much of its gap counts as if it were there for all of it.
+constexpr double nearly_all = 0.98;
 
 }  // namespace
 
@@ -73,18 +75,28 @@ void Connections::start(MessageId id, double now, bool alone) {
     return;
   }
   const double headers = alone && cluster_.entry(from_node).burst_bytes > 0 ? own_header_bytes : 0;
-  const Route route = this->route(m);
-  ports_.enqueue(id, from_node, static_cast<double>(m.bytes) + own_header_bytes, route, now,
-                 alone ? now - m.connection->idle_since_s : 0);
-  ports_.start(id, ports_.volume(from_node, gap_s, m.link) + headers, route, now);
+  const double bytes = static_cast<double>(m.bytes) + own_header_bytes;
+  const double volume = ports_.volume(from_node, gap_s, m.link) + headers;
+  const Route route = this->route(m, bytes / volume);
+  ports_.enqueue(id, from_node, bytes, route, now, alone ? now - m.connection->idle_since_s : 0);
+  ports_.start(id, volume, route, now);
 }
 
-Route Connections::route(const Message& m) {
+Route Connections::route(const Message& m, double on_wire) {
   Route route = ports_.route(cluster_.node(m.from), cluster_.node(m.to));
   ports_.add_tree(route, cluster_.node(m.connection->from), cluster_.node(m.connection->to), symmetry_.exchange);
+  if (work_.ranks_work_at_once() && on_wire < nearly_all)
+    route.put_between(rank_port(m.from, Side::send), rank_port(m.to, Side::receive), on_wire);
   add_connection(route, m);
   add_ranks(route, m);
   return route;
+}
+
+/// In the rest of its gap a message keeps its own ranks busy. Others of their nodes use the ports meanwhile.
+ResourceId Connections::rank_port(int rank, Side side) {
+  const auto [found, is_new] = rank_ports_.try_emplace(key(rank, side == Side::send ? 0 : 1));
+  if (is_new) found->second = ports_.add_limit(cluster_.entry(cluster_.node(rank)).port_bytes_per_s);
+  return found->second;
 }
 
 /// A connection that is slower than the ports is on the way, too, each way by itself and both ways together.

@@ -63,7 +63,9 @@ class Connections {
   void answer(Connection& connection, double now);
   void start_next(Connection& connection, double now);
   void start(MessageId id, double now, bool alone);
-  [[nodiscard]] Route route(const Message& message);
+  /// The message is on the wire for this part of its gap.
+  [[nodiscard]] Route route(const Message& message, double on_wire);
+  ResourceId rank_port(int rank, Side side);
   void add_connection(Route& route, const Message& message);
   void add_ranks(Route& route, const Message& message);
 
@@ -74,8 +76,9 @@ class Connections {
   Events& events_;
   NetworkPorts& ports_;
   std::unordered_map<std::uint64_t, Connection> connections_;
-  std::unordered_map<std::uint64_t, ResourceId> both_ways_;  ///< what the two directions of a connection share
-  std::unordered_map<int, ResourceId> cores_;                ///< by rank: what all that it sends and receives shares
+  std::unordered_map<std::uint64_t, ResourceId> both_ways_;   ///< what the two directions of a connection share
+  std::unordered_map<int, ResourceId> cores_;                 ///< by rank: what all that it sends and receives shares
+  std::unordered_map<std::uint64_t, ResourceId> rank_ports_;  ///< what all that a rank sends, or receives, shares
   std::vector<MessageId> complete_;
 };
 

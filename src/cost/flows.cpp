@@ -38,6 +38,14 @@ void Route::add_before_last(ResourceId id, double share) {
   std::swap(shares[count - 1], shares[count - 2]);
 }
 
+void Route::put_between(ResourceId sender, ResourceId receiver, double share) {
+  for (std::size_t i = 0; i < count; ++i) shares[i] *= share;
+  add(sender);
+  std::rotate(resources.begin(), resources.begin() + count - 1, resources.begin() + count);
+  std::rotate(shares.begin(), shares.begin() + count - 1, shares.begin() + count);
+  add(receiver);
+}
+
 ResourceId FlowNetwork::add_resource(double bytes_per_s, double burst_bytes, bool incast) {
   Resource resource;
   resource.rate = bytes_per_s;

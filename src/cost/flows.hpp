@@ -24,6 +24,8 @@ struct Route {
   void add(ResourceId id, double share = 1);
   /// Adds a resource ahead of the receiver's port, which stays the last.
   void add_before_last(ResourceId id, double share = 1);
+  /// Puts the route between what a sender and a receiver have to themselves, and takes `share` of all on it so far.
+  void put_between(ResourceId sender, ResourceId receiver, double share);
 };
 
 /// Flows of bytes through shared resources, max-min fair by progressive filling: all rates grow together until a

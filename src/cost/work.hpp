@@ -17,6 +17,8 @@ class Work {
 
   /// Ranks take turns on shared cores, one after the other.
   [[nodiscard]] bool takes_turns() const { return takes_turns_; }
+  /// A node's ranks have cores of their own, so that they hand messages to their port at the same time.
+  [[nodiscard]] bool ranks_work_at_once() const { return cluster_.cores() == 0 && cluster_.ranks() > cluster_.nodes(); }
 
   [[nodiscard]] double send_s(const LinkClass& link, std::int64_t bytes) const;
   /// Returns the work of a multicast to ranks on `nodes` other nodes.

@@ -11,6 +11,8 @@ namespace {
 
 /// Messages within a node up to this size are copied twice.
 constexpr std::int64_t memory_eager_bytes = 4096;
+/// Of a schedule's messages within a node, from this size on receivers copy from their senders' memory.
+constexpr std::int64_t fetched_from_bytes = 16 << 10;
 constexpr double us = 1e-6;
 constexpr double mb = 1e6;
 
@@ -39,7 +41,10 @@ LinkClass memory_of(const Row& row) {
   const double half_s = row.value("memory_us") * us / 2;
   const double rate = row.value("memory_mb_per_s") * mb;
   const Curve copying = work_of(half_s, 2 * rate, memory_eager_bytes);
-  return {"node", Scope::node, 2 * half_s, copying, copying, Curve::line(half_s, rate), memory_eager_bytes};
+  const Curve copied_once = Curve::line(half_s, rate);
+  LinkClass link{"node", Scope::node, 2 * half_s, copying, copying, copied_once, memory_eager_bytes};
+  link.shared_memory = {2 * half_s, copied_once, fetched_from_bytes};
+  return link;
 }
 
 /// The next message follows when the wire, the connection and both processors are done with this one. A long message is

@@ -54,13 +54,30 @@ const LinkClass& Profile::link_class(Scope scope) const {
   return *best;
 }
 
+namespace {
+
+/// Each side copies a short message, one after the other. Of a long one the sender tells where it is.
+Curve work_of_sender(const LinkClass::SharedMemory& memory) {
+  if (memory.fetched_from_bytes == 0) return memory.gap;
+  const std::int64_t longest_copied = memory.fetched_from_bytes - 1;
+  std::vector<Curve::Point> points;
+  for (const Curve::Point& p : memory.gap.points()) {
+    if (p.bytes < longest_copied) points.push_back(p);
+  }
+  points.push_back({longest_copied, memory.gap.at(longest_copied)});
+  points.push_back({longest_copied, memory.gap.at(0)});
+  return Curve(std::move(points));
+}
+
+}  // namespace
+
 Profile Profile::sharing_memory() const {
   Profile sharing = *this;
   for (LinkClass& link : sharing.link_classes) {
     if (!link.shared_memory) continue;
     link.latency_s = link.shared_memory->latency_s;
-    // Each side copies the message, or one copies all of it.
-    link.send_overhead = link.receive_overhead = link.gap = link.shared_memory->gap;
+    link.receive_overhead = link.gap = link.shared_memory->gap;
+    link.send_overhead = work_of_sender(*link.shared_memory);
     if (!link.crowded.points().empty()) link.crowded = link.gap;
     link.saturated = {};
     link.told_next_turn = false;

@@ -56,7 +56,9 @@ Scope read_scope(const JsonNode& node) {
 LinkClass::SharedMemory read_shared_memory(const JsonNode& node) {
   node.allow_only({"latency_s", "g_s", "fetched_from_bytes", "details"});
   const JsonNode gap = node.at("g_s");
-  return {node.at("latency_s").number(0, max_seconds), read_curve(gap)};
+  constexpr std::int64_t most_bytes = INT64_MAX;
+  return {node.at("latency_s").number(0, max_seconds), read_curve(gap),
+          node.integer_or("fetched_from_bytes", 0, 0, most_bytes)};
 }
 
 LinkClass read_link_class(const JsonNode& node) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "antiphon/error.hpp"
+#include "antiphon/index.hpp"
 #include "cost_clusters.hpp"
 #include "near.hpp"
 
@@ -62,6 +63,29 @@ TEST_CASE("ports are shared: out of a sender, into a receiver, and across an upl
     CHECK(seconds(s, Cluster(profile, {0, 0, 1, 2})) == doctest::Approx(2 * alone + latency));
     CHECK(seconds(s, Cluster(profile, {0, 1, 2, 3})) == doctest::Approx(alone + latency));
   }
+}
+
+TEST_CASE("ranks with cores of their own share their node's port for the time on the wire only") {
+  constexpr int per_node = 4;
+  constexpr int messages = 8;
+  const auto all_ranks = [&](std::int64_t m, int cores_per_node) {
+    Profile profile = simple_profile(2, rate);
+    profile.processors.cores_per_node = cores_per_node;
+    std::vector<Schedule> s(at(2 * per_node));
+    for (int r = 0; r < per_node; ++r) {
+      for (int i = 0; i < messages; ++i) {
+        s[at(r)].send(per_node + r, bytes(m));
+        s[at(per_node + r)].recv(r, place(m));
+      }
+    }
+    return seconds(s, Cluster::blocked(profile, 2 * per_node, per_node));
+  };
+  const double short_gap_s = 20e-6 + 100 / rate;
+  CHECK(all_ranks(100, per_node) == near(40e-6 + messages * short_gap_s, 0.02));
+  CHECK(all_ranks(100, 1) > 0.95 * per_node * messages * short_gap_s);
+  const double wire_s = per_node * messages * 10000 / rate;
+  CHECK(all_ranks(10000, per_node) > wire_s);
+  CHECK(all_ranks(10000, per_node) < 1.05 * wire_s);
 }
 
 TEST_CASE("more under way over an uplink than its port holds: a timeout; few long messages adapt") {

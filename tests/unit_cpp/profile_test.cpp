@@ -75,6 +75,9 @@ TEST_CASE("schedules see a node's shared memory where it was measured") {
   const LinkClass& shared = sharing.link_class(Scope::node);
   CHECK(shared.latency_s == doctest::Approx(2e-7));
   CHECK(shared.gap.at(1048576) == doctest::Approx(1e-4));
+  CHECK(shared.receive_overhead.at(1048576) == doctest::Approx(1e-4));
+  CHECK(shared.send_overhead.at(4096) == doctest::Approx(shared.gap.at(4096)));
+  for (const std::int64_t fetched : {8192, 1048576}) CHECK(shared.send_overhead.at(fetched) == doctest::Approx(1e-9));
   CHECK(sharing.link_class(Scope::same_switch).latency_s == doctest::Approx(3.5e-5));
   text.replace(text.find("2e-7"), 4, "\"x\" ");
   CHECK_THROWS_AS(Profile::parse(text), FormatError);

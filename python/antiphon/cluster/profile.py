@@ -18,6 +18,8 @@ _TIMEOUT_S = 0.2
 _TURN_S = 5e-6
 #: Messages within a node up to this size are copied twice.
 _MEMORY_EAGER_BYTES = 4096
+#: Of a schedule's messages within a node, from this size on receivers copy from their senders' memory.
+_FETCHED_FROM_BYTES = 16 << 10
 
 
 def text_of(spec: ClusterSpec, variant: str = "typical") -> str:
@@ -65,6 +67,11 @@ def _memory(host: Host) -> dict[str, Any]:
         "or_s": _line(half_s, per_byte_s / 2, _MEMORY_EAGER_BYTES),
         "g_s": _line(half_s, per_byte_s, 1 << 20),
         "eager_bytes": _MEMORY_EAGER_BYTES,
+        "shared_memory": {
+            "latency_s": host.memory_us * 1e-6,
+            "g_s": _line(half_s, per_byte_s, 1 << 20),
+            "fetched_from_bytes": _FETCHED_FROM_BYTES,
+        },
     }
 
 
