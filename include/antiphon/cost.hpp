@@ -85,6 +85,7 @@ struct Prediction {
   double seconds = 0;
   Method method = Method::evaluated;
   std::int64_t pieces = 0;  ///< that were simulated for it, or work that takes as long
+  bool given_up = false;    ///< `seconds` is infinite because of the limits on work, and tells nothing
 };
 
 /// The schedules of more ranks take so long to build, and so much memory, that fewer are looked at.
@@ -93,10 +94,10 @@ inline constexpr int very_many_ranks = 8192;
 /// Lists what a prediction may leave out in order to be fast. By default it leaves nothing out.
 struct PredictionLimits {
   double max_seconds = std::numeric_limits<double>::infinity();  ///< as EvaluationOptions::max_seconds
-  /// As EvaluationOptions::max_rate_updates; what needs more counts as infinitely long.
+  /// As EvaluationOptions::max_rate_updates; what needs more is given up.
   std::int64_t max_rate_updates = std::numeric_limits<std::int64_t>::max();
   int max_ranks = std::numeric_limits<int>::max();  ///< with more ranks, the time is extrapolated from so many
-  /// What has more pieces of messages counts as infinitely long; not extrapolated from shorter messages.
+  /// What has more pieces of messages is given up, not extrapolated from shorter messages.
   std::int64_t max_pieces = std::numeric_limits<std::int64_t>::max();
   bool one_order = false;    ///< of turns, where ranks share cores
   bool as_numbered = false;  ///< ranks stay in the order of their numbers, as the libraries' own algorithms have them

@@ -34,7 +34,8 @@ class LibraryAlgorithms {
   /// adds between the parts are left out.
   [[nodiscard]] std::optional<std::vector<LibraryPart>> parts(const PredictedCall& call, const Cluster& cluster) const;
 
-  /// Predicts the library's time from them. The prediction is rather too short: it knows of no loss.
+  /// Predicts the library's time from them: infinity where it is longer than the limits ask for, nothing where they end
+  /// the evaluation before that is known. The prediction is rather too short: it knows of no loss.
   [[nodiscard]] std::optional<double> predict_seconds(const PredictedCall& call, const Cluster& cluster,
                                                       const PredictionLimits& limits = {}) const;
 

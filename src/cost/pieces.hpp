@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <span>
 
@@ -10,6 +11,8 @@
 
 namespace antiphon {
 
+/// So many pieces take about a quarter of a second.
+constexpr std::int64_t few_pieces = 1 << 16;
 /// To build so many operations takes as long as to simulate a piece of a message.
 constexpr std::int64_t operations_a_piece = 4;
 
@@ -31,5 +34,8 @@ inline std::int64_t pieces_of(std::span<const Schedule> schedules) {
   for (const Schedule& s : schedules) pieces += pieces_of(s);
   return pieces;
 }
+
+/// Estimates the pieces of all ranks from some: in a flat tree the root sends the most, in a ring the others do.
+std::int64_t about_all_pieces(const std::function<std::int64_t(int rank)>& pieces_of_rank, int root, int ranks);
 
 }  // namespace antiphon

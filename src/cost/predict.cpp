@@ -4,12 +4,14 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <memory>
 
 #include "antiphon/cost.hpp"
 #include "antiphon/error.hpp"
 #include "antiphon/index.hpp"
 #include "cost/benchmark.hpp"
 #include "cost/growth.hpp"
+#include "cost/in_order.hpp"
 #include "cost/pieces.hpp"
 #include "cost/simulation.hpp"
 #include "cost/whole_nodes.hpp"
@@ -22,7 +24,9 @@ namespace {
 /// one rank represents others badly, because their turns differ.
 constexpr int few_ranks = 32;
 constexpr int few_ranks_on_shared_cores = 256;
-constexpr std::int64_t few_pieces = 1 << 16;
+/// An answer that must be quick builds schedules of at most so many ranks, and evaluates so many pieces (15 ms).
+constexpr int soon_ranks = 4096;
+constexpr std::int64_t soon_pieces = 1 << 13;
 /// With more pieces than this (about a second of evaluation) nothing is evaluated.
 constexpr std::int64_t most_pieces = 1 << 18;
 /// With more ranks, an evaluation stops after this many rates of flows (half a second), and the result is extrapolated
@@ -63,6 +67,7 @@ class Predictor {
   [[nodiscard]] Prediction predict(const Cluster& cluster, const Barrier* barrier) const {
     Prediction prediction = predicted(cluster, barrier);
     prediction.pieces = pieces_;
+    prediction.given_up = *given_up_ && std::isinf(prediction.seconds);
     return prediction;
   }
 
@@ -74,7 +79,7 @@ class Predictor {
     limits.max_ranks = std::numeric_limits<int>::max();
     const int unit = whole_nodes(cluster, limits_);
     if (is_quick(limits_) && unit > 1) limits.max_pieces = pieces_of_fat_nodes;
-    Predictor smaller(call, algorithm_, parameters_, limits);
+    Predictor smaller = another(call, limits);
     if (cluster.ranks() > very_many_ranks) smaller.rate_updates_ = most_rate_updates / 4;
     int most = smaller.most_ranks_before(cluster, limits_);
     const int fewer = std::max(many_ranks / 2, least_nodes * unit);
@@ -103,6 +108,17 @@ class Predictor {
   }
 
  private:
+  /// Returns what predicts a part of this prediction.
+  [[nodiscard]] Predictor another(const PredictedCall& call, const PredictionLimits& limits) const {
+    Predictor other(call, algorithm_, parameters_, limits);
+    other.given_up_ = given_up_;
+    return other;
+  }
+  [[nodiscard]] double give_up() const {
+    *given_up_ = true;
+    return std::numeric_limits<double>::infinity();
+  }
+
   /// Returns the most ranks to extrapolate from. They are powers of two because no algorithm refuses those.
   [[nodiscard]] int most_ranks_before(const Cluster& cluster, const PredictionLimits& limits) const {
     const int unit = whole_nodes(cluster, limits);
@@ -138,7 +154,7 @@ class Predictor {
   }
 
   [[nodiscard]] Prediction predicted(const Cluster& cluster, const Barrier* barrier) const {
-    if (cluster.ranks() > limits_.max_ranks) return {over_ranks_of_any_length(cluster), Method::extrapolated};
+    if (cluster.ranks() > limits_.max_ranks) return predicted_quickly(cluster);
     // To build schedules of very many messages takes longer than to extrapolate from fewer ranks.
     const bool very_many = cluster.ranks() > very_many_ranks;
     if (very_many && pieces_of(schedule(0, many_messages_ranks)) * cluster.period() > most_pieces / 4)
@@ -149,8 +165,17 @@ class Predictor {
     return {std::max(extrapolated(cluster, barrier), least_s(cluster)), Method::extrapolated};
   }
 
+  /// Where few ranks stand for all, they tell more than what fewer ranks would do. A root's are all different.
+  [[nodiscard]] Prediction predicted_quickly(const Cluster& cluster) const {
+    if (has_root(call_.collective) || cluster.ranks() > soon_ranks)
+      return {over_ranks_of_any_length(cluster), Method::extrapolated};
+    const bool soon = cluster.cores() == 0 && pieces_of_few(cluster) <= soon_pieces;
+    if (const auto symmetric = soon ? evaluate_symmetric(cluster) : std::nullopt) return *symmetric;
+    return {std::max(over_ranks_of_any_length(cluster), least_s(cluster)), Method::extrapolated};
+  }
+
   [[nodiscard]] double extrapolated(const Cluster& cluster, const Barrier* barrier) const {
-    if (most_pieces_ < most_pieces) return std::numeric_limits<double>::infinity();
+    if (most_pieces_ < most_pieces) return give_up();
     const bool few = whole_nodes(cluster, limits_) > 1 && cluster.nodes() <= least_nodes;
     if (cluster.ranks() <= 4 * least_ranks) return over_bytes(cluster, barrier);
     if (const auto seconds = over_bytes_of_few(cluster)) return *seconds;
@@ -160,7 +185,7 @@ class Predictor {
 
   /// Where a message is cut into shorter blocks for more ranks, their bytes hide at first how their number grows.
   [[nodiscard]] double over_ranks_of_any_length(const Cluster& cluster) const {
-    const Predictor least(shortest(cluster.ranks()), algorithm_, parameters_, limits_);
+    const Predictor least = another(shortest(cluster.ranks()), limits_);
     const bool may_hide = !has_blocks(call_.collective) && (!is_quick(limits_) || whole_nodes(cluster, limits_) > 1);
     return std::max(over_ranks(cluster), may_hide && least.call_.bytes < call_.bytes ? least.over_ranks(cluster) : 0);
   }
@@ -234,19 +259,9 @@ class Predictor {
     return schedules;
   }
 
-  /// Estimates the pieces of all ranks from a sample: in a flat tree the root sends the most, in a ring the others do.
   [[nodiscard]] std::int64_t total_pieces(int ranks) const {
     if (ranks <= few_ranks) return pieces_of(all_schedules(ranks));
-    const std::int64_t of_root = pieces_of(schedule(call_.root, ranks));
-    // Schedules of very many messages take long to build, and are of collectives in which all ranks do alike.
-    const int looked_at = of_root > few_pieces ? 1 : 8;
-    std::int64_t total = 0;
-    for (int i = 1; i <= looked_at; ++i) {
-      const int r =
-          (call_.root + static_cast<int>(static_cast<std::int64_t>(i) * (ranks - 1) / (looked_at + 1))) % ranks;
-      total += pieces_of(schedule(r == call_.root ? (r + 1) % ranks : r, ranks));
-    }
-    return of_root + total * (ranks - 1) / looked_at;
+    return about_all_pieces([&](int rank) { return pieces_of(schedule(rank, ranks)); }, call_.root, ranks);
   }
 
   /// Returns nothing if computing the rates of many ranks' flows would take long.
@@ -262,8 +277,7 @@ class Predictor {
         options.max_rate_updates = std::min(rate_updates_, limits_.max_rate_updates);
       const Evaluation evaluation = evaluate(schedules, cluster, options);
       pieces_ += evaluation.pieces;
-      if (evaluation.given_up && (patient || cluster.ranks() <= many_ranks))
-        return std::numeric_limits<double>::infinity();
+      if (evaluation.given_up && (patient || cluster.ranks() <= many_ranks)) return give_up();
       return evaluation.given_up ? std::nullopt : std::optional(evaluation.seconds);
     };
     // Where ranks share cores, the order of their turns is unknown. Short calls depend on it, so the result is the
@@ -287,13 +301,13 @@ class Predictor {
     options.max_rate_updates = limits_.max_rate_updates;
     const Evaluation evaluation = CostSimulation(schedules, cluster, symmetry, options).run();
     pieces_ += evaluation.pieces;
-    return evaluation.given_up ? std::numeric_limits<double>::infinity() : evaluation.seconds;
+    return evaluation.given_up ? give_up() : evaluation.seconds;
   }
 
   /// Extrapolates long messages: each doubling adds twice what the doubling before added.
   [[nodiscard]] double over_bytes(const Cluster& cluster, const Barrier* barrier) const {
     PredictedCall call = call_;
-    const auto shorter = [&] { return Predictor(call, algorithm_, parameters_); };
+    const auto shorter = [&] { return another(call, {}); };
     const std::int64_t most = cluster.ranks() > many_ranks ? most_pieces / 8 : most_pieces / 2;
     do {
       call.bytes /= 2;
@@ -322,7 +336,7 @@ class Predictor {
     if (symmetry.whole()) return std::nullopt;
     PredictedCall call = call_;
     const auto shorter = [&]() -> std::optional<double> {
-      const Predictor now(call, algorithm_, parameters_, limits_);
+      const Predictor now = another(call, limits_);
       if (now.pieces_of_few(cluster) > most_pieces) return std::nullopt;
       return now.evaluate_period(cluster, symmetry);
     };
@@ -347,7 +361,8 @@ class Predictor {
   PredictionLimits limits_;
   std::int64_t most_pieces_ = std::min(most_pieces, limits_.max_pieces);
   std::int64_t rate_updates_ = most_rate_updates;
-  mutable std::int64_t pieces_ = 0;  ///< simulated so far
+  mutable std::int64_t pieces_ = 0;                                 ///< simulated so far
+  std::shared_ptr<bool> given_up_ = std::make_shared<bool>(false);  ///< anything that the prediction is made of
 };
 
 }  // namespace
@@ -365,22 +380,6 @@ std::string_view name(Method method) {
   }
   return "?";
 }
-
-namespace {
-
-/// Returns the call on the same ranks, numbered by their places along the nodes.
-std::pair<PredictedCall, Cluster> in_order(const PredictedCall& call, const Cluster& cluster,
-                                           const std::vector<int>& order) {
-  PredictedCall placed = call;
-  std::vector<int> nodes;
-  for (std::size_t place = 0; place < order.size(); ++place) {
-    if (order[place] == call.root) placed.root = static_cast<int>(place);
-    nodes.push_back(cluster.node(order[place]));
-  }
-  return {placed, Cluster(cluster.profile(), std::move(nodes))};
-}
-
-}  // namespace
 
 std::optional<Prediction> predict(const PredictedCall& call, const Algorithm& algorithm, const Parameters& parameters,
                                   const Cluster& cluster, const Barrier* barrier, const PredictionLimits& limits) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <map>
 
 #include "antiphon/error.hpp"
@@ -243,16 +244,22 @@ std::optional<double> LibraryAlgorithms::predict_seconds(const PredictedCall& ca
   as_numbered.as_numbered = true;
   double once_s = 0;
   double repeated_s = 0;
+  bool known = true;
   for (const LibraryPart& part : *all) {
     const auto predicted = predict(part.call, *part.choice.algorithm, part.choice.parameters, cluster_of(part, cluster),
                                    nullptr, as_numbered);
     if (!predicted) return std::nullopt;
+    if (predicted->given_up) {
+      known = false;
+      continue;
+    }
     // The segments of several parts are under way at the same time: the slowest part counts.
     const double times = static_cast<double>(part.times);
     if (part.times == 1) once_s += predicted->seconds;
     else repeated_s = std::max(repeated_s, predicted->seconds * times);
   }
-  return once_s + repeated_s;
+  const double seconds = once_s + repeated_s;
+  return known || std::isinf(seconds) ? std::optional(seconds) : std::nullopt;
 }
 
 const LibraryAlgorithms* LibraryAlgorithms::of(std::string_view library) {

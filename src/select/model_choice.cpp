@@ -52,7 +52,7 @@ constexpr std::int64_t least_guessed_scan_bytes = 16384;
 /// Of nonblocking calls, starting and looking after them is a larger part.
 constexpr std::int64_t least_guessed_nonblocking_bytes = 4096;
 constexpr std::int64_t slow_link_bits_per_s = 300'000'000;
-/// A guess knows little of what a message within a node costs where ranks share cores; shorter messages hang on it.
+/// Where nodes share cores, a guess knows little of what a message within a node costs; shorter messages hang on it.
 constexpr std::int64_t least_guessed_nested_bytes = 65536;
 /// The same holds where more ranks than this of one node share its cores.
 constexpr int most_known_sharing = 16;
@@ -76,7 +76,8 @@ PredictionLimits quick_prediction(double max_seconds, std::int64_t max_rate_upda
 }
 
 bool knows_nested(std::int64_t bytes, const Cluster& cluster) {
-  return !cluster.profile().first_guess || bytes >= least_guessed_nested_bytes;
+  const bool shares_cores = cluster.cores() > 0;
+  return !cluster.profile().first_guess || !shares_cores || bytes >= least_guessed_nested_bytes;
 }
 
 class BestOfOurs {

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -277,6 +278,40 @@ TEST_CASE("an answer that must be quick builds schedules of no more ranks than i
     REQUIRE(predicted);
     CHECK(most_ranks_built == 64);
   }
+}
+
+TEST_CASE("a quick answer is that of all ranks where few stand for all") {
+  const Cluster cluster = Cluster::blocked(Profile::guess(16, 16, 1e10), 256, 16);
+  PredictionLimits quick;
+  quick.max_ranks = 64;
+  const PredictedCall call{Collective::allgather, 4 << 20};
+  const auto both = [&](const char* text) {
+    const Choice ring = parse_choice(call.collective, text);
+    const auto soon = predict(call, *ring.algorithm, ring.parameters, cluster, nullptr, quick);
+    return std::pair(soon->seconds, predict(call, *ring.algorithm, ring.parameters, cluster)->seconds);
+  };
+  const auto [soon_s, all_s] = both("ring:segment_bytes=0");
+  CHECK(soon_s == doctest::Approx(all_s));
+  // What has too many pieces for that is extrapolated, and takes no less than its port needs for its bytes.
+  CHECK(both("ring:segment_bytes=16384").first > 240.0 * (4 << 20) / (1e10 / 8));
+}
+
+TEST_CASE("what takes too much work is given up, and is not taken for long") {
+  const Cluster cluster = Cluster::blocked(Profile::guess(16, 4, 1e10), 64, 4);
+  const Algorithm& windowed = *find_algorithm(Collective::alltoall, "windowed");
+  const PredictedCall call{Collective::alltoall, 8192};
+  PredictionLimits little_work;
+  little_work.max_rate_updates = 100;
+  const auto given_up = predict(call, windowed, {}, cluster, nullptr, little_work);
+  REQUIRE(given_up);
+  CHECK(std::isinf(given_up->seconds));
+  CHECK(given_up->given_up);
+  PredictionLimits little_time;
+  little_time.max_seconds = 1e-6;
+  const auto longer = predict(call, windowed, {}, cluster, nullptr, little_time);
+  REQUIRE(longer);
+  CHECK(std::isinf(longer->seconds));
+  CHECK_FALSE(longer->given_up);
 }
 
 TEST_CASE("how times grow is taken from themselves where they say it clearly") {

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "antiphon/library_algorithms.hpp"
+
+#include <array>
+#include <cmath>
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "antiphon/select.hpp"
+
+using namespace antiphon;
+
+namespace {
+
+const LibraryAlgorithms* open_mpi_5() { return LibraryAlgorithms::of("openmpi Open MPI v5.0.11"); }
+
+}  // namespace
+
+TEST_CASE("library algorithms: parts of calls") {
+  const Profile profile = Profile::guess(16, 4, 1e8);
+  const Cluster one_each = Cluster::blocked(profile, 16, 1), four_each = Cluster::blocked(profile, 64, 4);
+  const auto text = [](const std::optional<std::vector<LibraryPart>>& parts) {
+    std::string all;
+    if (!parts) return std::string("unknown");
+    for (const LibraryPart& p : *parts) {
+      constexpr std::array<const char*, 3> among{"all", "node", "leaders"};
+      all += std::string(all.empty() ? "" : "; ") + std::string(name(p.call.collective)) + ' ' +
+             std::string(p.choice.algorithm->name) + ' ' + std::to_string(p.call.bytes) + " on " +
+             std::to_string(p.ranks) + ' ' + among[static_cast<std::size_t>(p.among)] + " x" + std::to_string(p.times);
+    }
+    return all;
+  };
+  CHECK(text(open_mpi_5()->parts({Collective::bcast, 65536, 0, 8, true}, one_each)) ==
+        "bcast knomial 65536 on 16 all x1");
+  CHECK(text(open_mpi_5()->parts({Collective::bcast, 200000, 0, 8, true}, four_each)) ==
+        "bcast knomial 65536 on 16 leaders x1; bcast knomial 65536 on 16 leaders x2; "
+        "bcast knomial 3392 on 16 leaders x1; bcast flat 65536 on 4 node x1; bcast flat 65536 on 4 node x2; "
+        "bcast knomial 3392 on 4 node x1");
+  const auto* mpich = LibraryAlgorithms::of("mpich MPICH Version: 4.0.2");
+  CHECK(text(mpich->parts({Collective::bcast, 65536, 0, 8, true}, one_each)) ==
+        "scatter binomial 4096 on 16 all x1; allgather recursive_doubling 4096 on 16 all x1");
+  // Open MPI 4.1 does not work node by node.
+  const auto* old = LibraryAlgorithms::of("openmpi Open MPI v4.1.4");
+  CHECK(text(old->parts({Collective::bcast, 200000, 0, 8, true}, four_each)).find("leaders") == std::string::npos);
+  CHECK(LibraryAlgorithms::of("another") == nullptr);
+}
+
+TEST_CASE("library algorithms: a prediction of every collective") {
+  const Profile profile = Profile::guess(6, 2, 1e9);
+  for (const Cluster& cluster : {Cluster::blocked(profile, 6, 1), Cluster::blocked(profile, 12, 2),
+                                 Cluster::round_robin(profile, 12, 6), Cluster::blocked(profile, 11, 2)}) {
+    for (const char* name : {"openmpi 5.0", "openmpi 4.1", "mpich 5.0", "mpich 4.0"}) {
+      for (const Collective c :
+           {Collective::bcast, Collective::reduce, Collective::allreduce, Collective::allgather, Collective::alltoall,
+            Collective::gather, Collective::scatter, Collective::reduce_scatter_block}) {
+        for (const std::int64_t bytes : {8, 8192, 262144}) {
+          CAPTURE(name);
+          CAPTURE(static_cast<int>(c));
+          CAPTURE(bytes);
+          const auto seconds = LibraryAlgorithms::of(name)->predict_seconds({c, bytes, 0, 8, true}, cluster);
+          REQUIRE(seconds);
+          CHECK(*seconds > 0);
+          CHECK(std::isfinite(*seconds));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("library algorithms: what takes too much work is not taken for long") {
+  const Cluster cluster = Cluster::blocked(Profile::guess(16, 4, 1e10), 64, 4);
+  const PredictedCall call{Collective::alltoall, 8192};
+  PredictionLimits little_work;
+  little_work.max_rate_updates = 100;
+  CHECK_FALSE(open_mpi_5()->predict_seconds(call, cluster, little_work));
+  PredictionLimits little_time;
+  little_time.max_seconds = 1e-6;
+  const auto longer = open_mpi_5()->predict_seconds(call, cluster, little_time);
+  REQUIRE(longer);
+  CHECK(std::isinf(*longer));
+}
