@@ -16,6 +16,12 @@ constexpr std::int64_t few_pieces = 1 << 16;
 /// To build so many operations takes as long as to simulate a piece of a message.
 constexpr std::int64_t operations_a_piece = 4;
 
+/// What a prediction took so far.
+struct Effort {
+  std::int64_t pieces = 0;  ///< simulated
+  bool given_up = false;    ///< anything that the prediction is made of
+};
+
 /// Counts half of a message's pieces at its sender and half at its receiver. In a tree, where few ranks send and each
 /// receives, some ranks then tell better what all have.
 inline std::int64_t pieces_of(const Schedule& s) {

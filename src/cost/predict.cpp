@@ -24,9 +24,11 @@ namespace {
 /// one rank represents others badly, because their turns differ.
 constexpr int few_ranks = 32;
 constexpr int few_ranks_on_shared_cores = 256;
-/// An answer that must be quick builds schedules of at most so many ranks, and evaluates so many pieces (15 ms).
+/// A quick answer builds schedules of at most so many ranks, and evaluates so many pieces, or as long as the call
+/// takes.
 constexpr int soon_ranks = 4096;
 constexpr std::int64_t soon_pieces = 1 << 13;
+constexpr double pieces_per_s = 4e5;
 /// With more pieces than this (about a second of evaluation) nothing is evaluated.
 constexpr std::int64_t most_pieces = 1 << 18;
 /// With more ranks, an evaluation stops after this many rates of flows (half a second), and the result is extrapolated
@@ -34,7 +36,7 @@ constexpr std::int64_t most_pieces = 1 << 18;
 constexpr int many_ranks = few_ranks_on_shared_cores;
 constexpr std::int64_t most_rate_updates = 2'000'000;
 constexpr int many_messages_ranks = 1024;
-constexpr std::int64_t pieces_of_fat_nodes = 1 << 15;  ///< most in an answer that must be quick
+constexpr std::int64_t most_quick_pieces = 1 << 15;
 /// A short call is evaluated in several orders of turns. A call that takes longer than 100 rounds of all ranks depends
 /// little on the order.
 constexpr std::uint32_t orders_of_turns = 5;
@@ -66,8 +68,8 @@ class Predictor {
 
   [[nodiscard]] Prediction predict(const Cluster& cluster, const Barrier* barrier) const {
     Prediction prediction = predicted(cluster, barrier);
-    prediction.pieces = pieces_;
-    prediction.given_up = *given_up_ && std::isinf(prediction.seconds);
+    prediction.pieces = effort_->pieces;
+    prediction.given_up = effort_->given_up && std::isinf(prediction.seconds);
     return prediction;
   }
 
@@ -78,17 +80,13 @@ class Predictor {
     PredictionLimits limits = limits_;  // What fewer ranks do not do in the time that is given, more do not either.
     limits.max_ranks = std::numeric_limits<int>::max();
     const int unit = whole_nodes(cluster, limits_);
-    if (is_quick(limits_) && unit > 1) limits.max_pieces = pieces_of_fat_nodes;
+    if (is_quick(limits_) && unit > 1) limits.max_pieces = std::min(limits_.max_pieces, most_quick_pieces);
     Predictor smaller = another(call, limits);
     if (cluster.ranks() > very_many_ranks) smaller.rate_updates_ = most_rate_updates / 4;
     int most = smaller.most_ranks_before(cluster, limits_);
     const int fewer = std::max(many_ranks / 2, least_nodes * unit);
     const auto with = [&](int ranks) { return smaller.stand_along(cluster.resized(ranks)); };
-    if (most >= cluster.ranks()) {
-      const double whole_s = smaller.predict(smaller.stand_along(cluster), nullptr).seconds;
-      pieces_ += smaller.pieces_;
-      return whole_s;
-    }
+    if (most >= cluster.ranks()) return smaller.predict(smaller.stand_along(cluster), nullptr).seconds;
     auto largest = smaller.evaluate_what_can_be(with(most), nullptr);
     while (!largest && most / 2 >= std::max(4 * least_ranks, fewest_nodes * unit)) {
       most = most > fewer ? fewer : most / 2;
@@ -101,8 +99,7 @@ class Predictor {
     double last_s = parts.seconds[3];
     for (std::size_t i = parts.first; std::isfinite(last_s) && i < 3; ++i)
       last_s = parts.seconds[i] = smaller.predict(with(most >> (3 - i)), nullptr).seconds;
-    pieces_ += smaller.pieces_;
-    if (!std::isfinite(last_s)) return std::numeric_limits<double>::infinity();
+    if (!std::isfinite(last_s)) return last_s;
     const auto seen = is_quick(limits_) ? growth_seen(parts) : std::nullopt;
     return beyond(parts, cluster.ranks(), seen ? *seen : growth(cluster));
   }
@@ -111,11 +108,11 @@ class Predictor {
   /// Returns what predicts a part of this prediction.
   [[nodiscard]] Predictor another(const PredictedCall& call, const PredictionLimits& limits) const {
     Predictor other(call, algorithm_, parameters_, limits);
-    other.given_up_ = given_up_;
+    other.effort_ = effort_;
     return other;
   }
   [[nodiscard]] double give_up() const {
-    *given_up_ = true;
+    effort_->given_up = true;
     return std::numeric_limits<double>::infinity();
   }
 
@@ -165,20 +162,31 @@ class Predictor {
     return {std::max(extrapolated(cluster, barrier), least_s(cluster)), Method::extrapolated};
   }
 
-  /// Where few ranks stand for all, they tell more than what fewer ranks would do. A root's are all different.
   [[nodiscard]] Prediction predicted_quickly(const Cluster& cluster) const {
     if (has_root(call_.collective) || cluster.ranks() > soon_ranks)
       return {over_ranks_of_any_length(cluster), Method::extrapolated};
-    const bool soon = cluster.cores() == 0 && pieces_of_few(cluster) <= soon_pieces;
-    if (const auto symmetric = soon ? evaluate_symmetric(cluster) : std::nullopt) return *symmetric;
-    return {std::max(over_ranks_of_any_length(cluster), least_s(cluster)), Method::extrapolated};
+    const double least = least_s(cluster);
+    const auto of_few = cluster.cores() == 0 ? predicted_by_few(cluster, least) : std::nullopt;
+    if (of_few && !effort_->given_up) return *of_few;
+    effort_->given_up = false;
+    return {std::max(over_ranks_of_any_length(cluster), least), Method::extrapolated};
+  }
+
+  /// Where few ranks stand for all, they tell more than what fewer ranks would do. With a root all are different.
+  [[nodiscard]] std::optional<Prediction> predicted_by_few(const Cluster& cluster, double least) const {
+    const std::int64_t most = std::clamp(static_cast<std::int64_t>(least * pieces_per_s), soon_pieces, few_pieces);
+    if (const auto symmetric = pieces_of_few(cluster) <= most ? evaluate_symmetric(cluster) : std::nullopt)
+      return symmetric;
+    const auto seconds = over_bytes_of_few(cluster, most / 2);
+    return seconds ? std::optional(Prediction{std::max(*seconds, least), Method::extrapolated}) : std::nullopt;
   }
 
   [[nodiscard]] double extrapolated(const Cluster& cluster, const Barrier* barrier) const {
     if (most_pieces_ < most_pieces) return give_up();
     const bool few = whole_nodes(cluster, limits_) > 1 && cluster.nodes() <= least_nodes;
     if (cluster.ranks() <= 4 * least_ranks) return over_bytes(cluster, barrier);
-    if (const auto seconds = over_bytes_of_few(cluster)) return *seconds;
+    const bool alike = whole_nodes(cluster, limits_) == cluster.period();
+    if (const auto seconds = alike ? over_bytes_of_few(cluster, most_pieces) : std::nullopt) return *seconds;
     if (few && (cluster.nodes() <= fewest_nodes || shrinks(cluster.ranks()))) return over_bytes(cluster, barrier);
     return over_ranks_of_any_length(cluster);
   }
@@ -215,7 +223,7 @@ class Predictor {
           bytes[op.kind == OpKind::send ? 0 : 1] += static_cast<double>(op.bytes());
       }
       most_bytes = std::max({most_bytes, bytes[0], bytes[1]});
-      if (std::ssize(own.ops()) > few_pieces) break;  // It takes long to build others.
+      if (std::ssize(own.ops()) > (is_quick(limits_) ? soon_ranks : few_pieces)) break;  // Others take long to build.
     }
     return most_bytes / cluster.entry(0).port_bytes_per_s;
   }
@@ -255,7 +263,8 @@ class Predictor {
   [[nodiscard]] std::vector<Schedule> all_schedules(int ranks) const {
     std::vector<Schedule> schedules;
     for (int r = 0; r < ranks; ++r) schedules.push_back(schedule(r, ranks));
-    for (const Schedule& s : schedules) pieces_ += static_cast<std::int64_t>(s.ops().size()) / operations_a_piece;
+    for (const Schedule& s : schedules)
+      effort_->pieces += static_cast<std::int64_t>(s.ops().size()) / operations_a_piece;
     return schedules;
   }
 
@@ -276,7 +285,7 @@ class Predictor {
       if (cluster.ranks() > many_ranks && !patient)
         options.max_rate_updates = std::min(rate_updates_, limits_.max_rate_updates);
       const Evaluation evaluation = evaluate(schedules, cluster, options);
-      pieces_ += evaluation.pieces;
+      effort_->pieces += evaluation.pieces;
       if (evaluation.given_up && (patient || cluster.ranks() <= many_ranks)) return give_up();
       return evaluation.given_up ? std::nullopt : std::optional(evaluation.seconds);
     };
@@ -300,7 +309,7 @@ class Predictor {
     options.max_seconds = limits_.max_seconds;
     options.max_rate_updates = limits_.max_rate_updates;
     const Evaluation evaluation = CostSimulation(schedules, cluster, symmetry, options).run();
-    pieces_ += evaluation.pieces;
+    effort_->pieces += evaluation.pieces;
     return evaluation.given_up ? give_up() : evaluation.seconds;
   }
 
@@ -327,17 +336,15 @@ class Predictor {
   }
 
   /// Extrapolates long messages where few ranks stand for all; returns nothing where none do, or messages are short.
-  [[nodiscard]] std::optional<double> over_bytes_of_few(const Cluster& cluster) const {
+  [[nodiscard]] std::optional<double> over_bytes_of_few(const Cluster& cluster, std::int64_t most) const {
     const auto build = [&](int rank) { return schedule(rank, cluster.ranks()); };
-    const bool none = whole_nodes(cluster, limits_) != cluster.period();
-    if (none || Predictor(shortest(cluster.ranks()), algorithm_, parameters_).pieces_of_few(cluster) > most_pieces)
-      return std::nullopt;
+    if (another(shortest(cluster.ranks()), {}).pieces_of_few(cluster) > most) return std::nullopt;
     const Symmetry symmetry = find_symmetry(build, cluster.ranks(), cluster.period(), call_.root);
     if (symmetry.whole()) return std::nullopt;
     PredictedCall call = call_;
     const auto shorter = [&]() -> std::optional<double> {
       const Predictor now = another(call, limits_);
-      if (now.pieces_of_few(cluster) > most_pieces) return std::nullopt;
+      if (now.pieces_of_few(cluster) > most) return std::nullopt;
       return now.evaluate_period(cluster, symmetry);
     };
     std::optional<double> twice;
@@ -361,8 +368,7 @@ class Predictor {
   PredictionLimits limits_;
   std::int64_t most_pieces_ = std::min(most_pieces, limits_.max_pieces);
   std::int64_t rate_updates_ = most_rate_updates;
-  mutable std::int64_t pieces_ = 0;                                 ///< simulated so far
-  std::shared_ptr<bool> given_up_ = std::make_shared<bool>(false);  ///< anything that the prediction is made of
+  std::shared_ptr<Effort> effort_ = std::make_shared<Effort>();  ///< shared by all that predict parts
 };
 
 }  // namespace
@@ -370,15 +376,6 @@ class Predictor {
 double predict_from_fewer_ranks(const PredictedCall& call, const Algorithm& algorithm, const Parameters& parameters,
                                 const Cluster& cluster) {
   return Predictor(call, algorithm, parameters).over_ranks(cluster);
-}
-
-std::string_view name(Method method) {
-  switch (method) {
-    case Method::evaluated: return "evaluated";
-    case Method::symmetric: return "symmetric";
-    case Method::extrapolated: return "extrapolated";
-  }
-  return "?";
 }
 
 std::optional<Prediction> predict(const PredictedCall& call, const Algorithm& algorithm, const Parameters& parameters,

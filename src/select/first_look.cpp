@@ -10,6 +10,10 @@
 
 namespace antiphon {
 
+bool few_stand_for_all(Collective collective, const Cluster& cluster) {
+  return cluster.ranks() > most_ranks && cluster.cores() == 0 && has_blocks(collective) && !has_root(collective);
+}
+
 FirstLook look_at(const PredictedCall& call, const Choice& choice, const Cluster& cluster) {
   FirstLook look;
   const std::array<int, 3> some{0, 1, cluster.ranks() / 2};
@@ -18,6 +22,7 @@ FirstLook look_at(const PredictedCall& call, const Choice& choice, const Cluster
   for (const int rank : ranks) {
     const Schedule schedule =
         choice.algorithm->build(problem_of(call, rank, cluster.ranks(), *choice.algorithm, choice.parameters));
+    if (choice.algorithm->levels) look.composed = std::max(look.composed, std::ssize(schedule.ops()));
     std::array<double, 2> busy_s{};
     for (const Op& op : schedule.ops()) {
       if (op.kind != OpKind::send && op.kind != OpKind::recv) continue;
@@ -33,6 +38,7 @@ FirstLook look_at(const PredictedCall& call, const Choice& choice, const Cluster
   // Each piece was counted by its sender and by its receiver.
   look.pieces *= std::min(cluster.ranks(), most_ranks);
   look.pieces /= 2 * std::ssize(ranks);
+  if (few_stand_for_all(call.collective, cluster)) look.pieces = std::min(look.pieces, most_pieces_of_few);
   return look;
 }
 

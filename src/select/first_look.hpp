@@ -10,10 +10,16 @@ namespace antiphon {
 /// The time of more ranks is extrapolated from so many where the answer must be there in milliseconds.
 inline constexpr int most_ranks = 64;
 
+/// Tells whether in most algorithms few of the many ranks stand for all: long messages are then extrapolated from
+/// shorter ones, which takes no more work than so many pieces.
+bool few_stand_for_all(Collective collective, const Cluster& cluster);
+inline constexpr std::int64_t most_pieces_of_few = 1 << 14;
+
 /// Says what a few ranks' schedules tell of an algorithm.
 struct FirstLook {
-  double least_s = 0;       ///< what the links of these ranks need for all that they send or receive
-  std::int64_t pieces = 0;  ///< of all ranks' messages, about
+  double least_s = 0;         ///< what the links of these ranks need for all that they send or receive
+  std::int64_t pieces = 0;    ///< of all ranks' messages, about
+  std::int64_t composed = 0;  ///< operations of the rank that has most of them, where levels are composed
 };
 
 /// Looks at three ranks; of many ranks without a root at the first, which leads its node, since long schedules take

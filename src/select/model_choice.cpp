@@ -25,7 +25,10 @@ constexpr int few_of_very_many = 8;
 /// that much where it is a quarter of the time of one call.
 constexpr std::int64_t pieces_for_few_ranks = 8192;
 constexpr std::int64_t pieces_for_many_ranks = 4 * pieces_for_few_ranks;
+constexpr std::int64_t pieces_for_long_calls = 4 * pieces_for_many_ranks;
 constexpr double pieces_per_s = 4e5;
+/// Nested schedules with more operations take long to build.
+constexpr std::int64_t most_composed = 1 << 14;
 constexpr std::int64_t most_rate_updates = 1 << 14;
 /// The table's choice of ours is evaluated to the end. The library's way, and what the rules would use instead of it,
 /// are given up after about 0.1 s.
@@ -133,6 +136,7 @@ class BestOfOurs {
     }
     try_out(candidates);
     if (best_.algorithm == nullptr || best_.parameters == before.parameters) return;
+    pieces_ = 0;
     if (const auto more = with_leaders(*best_.algorithm, best_.parameters, most_leaders, call_, cluster_))
       try_out_if_it_may_win(with_few_pieces({best_.algorithm, *more, {}}));
   }
@@ -170,8 +174,10 @@ class BestOfOurs {
 
   void add_candidates(const Algorithm& a, const std::vector<Parameters>& ways, std::vector<LookedAt>& to) const {
     for (const Parameters& parameters : ways) {
-      if (supports(a, problem_of(call_, 0, cluster_.ranks(), a, parameters)))
-        to.push_back(with_few_pieces({&a, parameters, {}}));
+      if (!supports(a, problem_of(call_, 0, cluster_.ranks(), a, parameters))) continue;
+      to.push_back(with_few_pieces({&a, parameters, {}}));
+      // Its other ways take as long to build.
+      if (to.back().look.composed > most_composed) break;
     }
   }
 
@@ -202,7 +208,8 @@ class BestOfOurs {
   [[nodiscard]] bool may_win(const FirstLook& look) const {
     // Where there are uplinks, what is about as fast may spare them.
     const double gain = call_.switch_sizes.empty() ? clearly_faster : 1 / hardly_slower;
-    return look.least_s * gain < best_s_ && pieces_ + look.pieces <= most_pieces();
+    const bool in_time = look.composed <= most_composed && pieces_ + look.pieces <= most_pieces();
+    return in_time && look.least_s * gain < best_s_;
   }
 
   void try_out_if_it_may_win(const LookedAt& candidate) {
@@ -211,7 +218,9 @@ class BestOfOurs {
 
   void try_out(const Choice& choice) {
     const double worth_knowing = call_.switch_sizes.empty() ? 1 : hardly_slower;
-    try_out(choice, quick_prediction(best_s_ * worth_knowing));
+    PredictionLimits limits = quick_prediction(best_s_ * worth_knowing);
+    if (few_stand_for_all(call_.collective, cluster_)) limits.max_pieces = pieces_for_many_ranks;
+    try_out(choice, limits);
   }
   void try_out(const Choice& choice, const PredictionLimits& limits) {
     if (pieces_ > most_pieces()) return;
@@ -233,7 +242,7 @@ class BestOfOurs {
   [[nodiscard]] std::int64_t most_pieces() const {
     const std::int64_t most = cluster_.ranks() > most_ranks ? pieces_for_many_ranks : pieces_for_few_ranks;
     if (std::isinf(best_s_)) return most;
-    return std::clamp(static_cast<std::int64_t>(best_s_ * pieces_per_s), most, pieces_for_many_ranks);
+    return std::clamp(static_cast<std::int64_t>(best_s_ * pieces_per_s), most, pieces_for_long_calls);
   }
 
   /// Takes what sends clearly less over uplinks, which others use too, in hardly more time.

@@ -103,6 +103,15 @@ TEST_CASE("model choice: long messages are predicted in longer pieces where ther
   }
 }
 
+TEST_CASE("model choice: long blocks of many ranks take about what ports need for them") {
+  const Asked a = ask_of(Collective::allgather, 1 << 18, 16, 16, 1e10);
+  const auto answer = answer_to(a);
+  REQUIRE(answer);
+  const double wire_s = 240.0 * (1 << 18) / (1e10 / 8);
+  CHECK(answer->own_s > wire_s);
+  CHECK(answer->own_s < 1.25 * wire_s);
+}
+
 TEST_CASE("model choice: very many ranks and very short blocks have an answer") {
   for (const Collective collective : {Collective::allgather, Collective::alltoall, Collective::allreduce})
     CHECK(answer_to(ask_of(collective, collective == Collective::allreduce ? 1 << 18 : 512, 512, 64, 25e9)));
