@@ -10,6 +10,7 @@ alone (tests/unit/test_readme.py parses every line). Exit code 1: a command fail
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import re
 import shlex
@@ -62,6 +63,8 @@ NOT_HERE = {
     r"predict --cluster": "predicts for minutes",
     r"tune$|tune --(profile|hostfile|model)|tune -n|traffic --verify": "measures for minutes",
 }
+if importlib.util.find_spec("mpi4py") is None:
+    NOT_HERE[r"script\.py"] = "needs mpi4py"
 #: Shorter forms of what measures.
 SHORTER = {"selftest": ["--budget", "5"], "probe": ["--budget", "5"], "bench": ["--budget", "0.1"]}
 STARTS_RANKS = ("run", "trace", "plan", "probe", "selftest", "bench", "doctor")

@@ -7,7 +7,7 @@ of the same size are taken for steps of one quantity, which are predicted from e
   antiphon compress-test step*.npy --link-rate 1gbit
   antiphon compress-test field.raw --type f32 --message-bytes 256k --profile cluster.json
   antiphon compress-test run.msgs                                  captured messages, as they were sent
-  antiphon compress-test --trace run.trace                         no contents: what sizes alone can tell
+  antiphon compress-test --trace run.trace --link-rate 1gbit       no contents: what sizes alone can tell
 """
 
 from __future__ import annotations
