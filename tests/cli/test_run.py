@@ -7,6 +7,7 @@ import importlib.util
 import json
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -33,6 +34,14 @@ def test_every_rank_is_intercepted(mpi, program, antiphon, objects):
     out = run_ok(antiphon("run", "-n", RANKS, program, "LD_PRELOAD"))
     for rank in range(RANKS):
         assert f"{rank} LD_PRELOAD={objects}/libantiphon-{mpi.abi}.so\n" in out
+
+
+def test_ranks_find_programs_as_the_shell_does(program, antiphon, tmp_path):
+    """GIVEN a folder that goes first on the PATH, as a virtual environment does THEN ranks look there first, too."""
+    folder = tmp_path / "first"
+    folder.mkdir()
+    shutil.copy(program, folder / "true")
+    run_ok(antiphon("run", "-n", RANKS, "true", PATH=f"{folder}:{os.environ['PATH']}"))
 
 
 def test_settings_reach_every_rank(program, antiphon, tmp_path):
@@ -108,7 +117,7 @@ def test_the_launcher_itself_is_not_preloaded(mpi, program, antiphon):
     """The launcher's command line holds only what the ranks need, and its environment nothing."""
     line = antiphon("run", "-n", 2, "--dry-run", program).stdout
     words = shlex.split(line)
-    assert words[0] == str(mpi.launcher)
+    assert shutil.which(words[0]) == str(mpi.launcher)
     assert any("LD_PRELOAD" in word for word in words[1:])
 
 

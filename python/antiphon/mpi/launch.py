@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -197,7 +198,7 @@ def launch_command(
             f"no mpirun of {mpi.label} was found near {mpi.libmpi}",
             hint="put its bin directory on the PATH or give it with --mpi PATH; under Slurm leave -n away to use srun",
         )
-    command = [str(mpi.launcher)]
+    command = [_as_called(mpi.launcher)]
     if mpi.family == "openmpi":
         command += ["--allow-run-as-root"] * as_root + ["--oversubscribe"] * oversubscribe
         command += ["-n", str(n)] if n else []
@@ -210,6 +211,15 @@ def launch_command(
         for key, value in env.items():
             command += ["-genv", key, value]
     return [*command, *extra, *argv]
+
+
+def _as_called(launcher: Path) -> str:
+    """Returns a launcher's name where the PATH leads to it, as users call it, else its path.
+
+    Open MPI's, called by its path, puts its own folder first in the ranks' PATH: before a virtual environment's.
+    """
+    found = shutil.which(launcher.name)
+    return launcher.name if found and Path(found).samefile(launcher) else str(launcher)
 
 
 def srun_command(n: int | None, argv: Sequence[str], env: Mapping[str, str], extra: Sequence[str] = ()) -> Launch:
