@@ -27,6 +27,7 @@ constexpr int few_ranks_on_shared_cores = 256;
 /// A quick answer builds schedules of at most so many ranks, and evaluates so many pieces, or as long as the call
 /// takes.
 constexpr int soon_ranks = 4096;
+constexpr std::int64_t soon_operations = 512;
 constexpr std::int64_t soon_pieces = 1 << 13;
 constexpr double pieces_per_s = 4e5;
 /// With more pieces than this (about a second of evaluation) nothing is evaluated.
@@ -223,7 +224,7 @@ class Predictor {
           bytes[op.kind == OpKind::send ? 0 : 1] += static_cast<double>(op.bytes());
       }
       most_bytes = std::max({most_bytes, bytes[0], bytes[1]});
-      if (std::ssize(own.ops()) > (is_quick(limits_) ? soon_ranks : few_pieces)) break;  // Others take long to build.
+      if (std::ssize(own.ops()) > (is_quick(limits_) ? soon_operations : few_pieces)) break;  // Others take long.
     }
     return most_bytes / cluster.entry(0).port_bytes_per_s;
   }
@@ -251,7 +252,7 @@ class Predictor {
     // Very many ranks' schedules take long to compare, so what would be too many pieces comes first.
     if (cluster.period() >= cluster.ranks() || pieces_of_few(cluster) > most_pieces_) return std::nullopt;
     const auto build = [&](int rank) { return schedule(rank, cluster.ranks()); };
-    const Symmetry symmetry = find_symmetry(build, cluster.ranks(), cluster.period(), call_.root);
+    const Symmetry symmetry = find_symmetry(build, cluster.ranks(), cluster.period(), call_.root, is_quick(limits_));
     if (symmetry.whole()) return std::nullopt;
     return Prediction{evaluate_period(cluster, symmetry), Method::symmetric};
   }
@@ -339,7 +340,7 @@ class Predictor {
   [[nodiscard]] std::optional<double> over_bytes_of_few(const Cluster& cluster, std::int64_t most) const {
     const auto build = [&](int rank) { return schedule(rank, cluster.ranks()); };
     if (another(shortest(cluster.ranks()), {}).pieces_of_few(cluster) > most) return std::nullopt;
-    const Symmetry symmetry = find_symmetry(build, cluster.ranks(), cluster.period(), call_.root);
+    const Symmetry symmetry = find_symmetry(build, cluster.ranks(), cluster.period(), call_.root, is_quick(limits_));
     if (symmetry.whole()) return std::nullopt;
     PredictedCall call = call_;
     const auto shorter = [&]() -> std::optional<double> {

@@ -52,7 +52,8 @@ struct Symmetry {
 
 /// Returns the symmetry that schedules have, as far as a sample of ranks shows: renaming leaves the messages' order,
 /// peers, lengths and cuts as they are (places in memory and copies may differ). The network repeats after `step`
-/// ranks. `root` is the root of a collective that has one.
-Symmetry find_symmetry(const std::function<Schedule(int rank)>& build, int ranks, int step, int root = 0);
+/// ranks. `root` is the root of a collective that has one. A quick look takes fewer ranks.
+Symmetry find_symmetry(const std::function<Schedule(int rank)>& build, int ranks, int step, int root = 0,
+                       bool quick = false);
 
 }  // namespace antiphon
