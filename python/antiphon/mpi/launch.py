@@ -219,7 +219,7 @@ def _as_called(launcher: Path) -> str:
     Open MPI's, called by its path, puts its own folder first in the ranks' PATH: before a virtual environment's.
     """
     found = shutil.which(launcher.name)
-    return launcher.name if found and Path(found).samefile(launcher) else str(launcher)
+    return launcher.name if found and Path(found).resolve() == launcher.resolve() else str(launcher)
 
 
 def srun_command(n: int | None, argv: Sequence[str], env: Mapping[str, str], extra: Sequence[str] = ()) -> Launch:
