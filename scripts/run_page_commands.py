@@ -3,8 +3,9 @@
 """Runs the command lines of the documentation on this machine, and says what came out of each.
 
 They run in a temporary folder beside what the pages assume: a program, nodes, a profile, a trace, a plan. At most four
-ranks start, and measurements are short. What needs an emulated cluster, or something of another machine, is parsed
-alone (tests/unit/test_readme.py parses every line). Exit code 1: a command failed. Needs `make setup`, and MPICH in it.
+ranks start, and measurements are short. What needs something of another machine is parsed alone
+(tests/unit/test_readme.py parses every line), and so is, without --labs, what needs an emulated cluster. Exit code 1: a
+command failed. Needs `make setup`, and MPICH in it.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ MPICH = ROOT / ".venv" / "mpi" / "mpich"
 MOST_RANKS = 4
 TIMEOUT_S = 120
 SOLVER = """#include <mpi.h>
-static double in[1 << 15], out[1 << 15];
+static double in[1 << 17], out[1 << 17];
 int main(int argc, char** argv) {
   int rank, size;
   MPI_Init(&argc, &argv);
@@ -49,9 +50,11 @@ int main(int argc, char** argv) {
 }
 """
 SCRIPT = "from mpi4py import MPI\nMPI.COMM_WORLD.allreduce(1)\n"
+#: An emulated cluster is in the line, and then also something that a reader is to fill in.
+LAB = r" --lab\b|^antiphon lab |antiphon demo"
+TO_FILL_IN = r"\b(MPI|NAME|CLUSTER|PROGRAM|RATE|RUN|N|H|FILE)\b|\|[a-z0-9]|(two-N|slow|eight|my-lab|four)\.toml"
 #: Why a command is parsed alone, by what is in its line.
 NOT_HERE = {
-    r" --lab\b| lab |antiphon demo": "needs an emulated cluster",
     r"--launcher srun|--mpi /opt|\.venv/bin/python": "names what another machine has",
     r"profile forget|profile show \S|profile show$": "names what is known of other nodes",
     r"--simulator ns3|--method scotch|antiphon simulate": "needs a simulator or a library that may not be here",
@@ -59,6 +62,8 @@ NOT_HERE = {
     r"--nonblocking --modes|--budget 3|overhead|presence": "measures for minutes",
     r"--placement placement.json|--apply": "starts ranks on the nodes that a placement names",
     r"export --profile|export --to (openmpi|mpich)": "needs a profile with measurements of the library's algorithms",
+    r"build/release/|[a-z0-9.] dsm ": "names what another build has",
+    r"lab (run|up) --cluster my\.toml|--svg errors\.svg": "needs a cluster's file, or a profile, of one's own",
     r"trace --recover": "needs a run that was killed",
     r"predict --cluster": "predicts for minutes",
     r"tune$|tune --(profile|hostfile|model)|tune -n|traffic --verify": "measures for minutes",
@@ -67,6 +72,8 @@ if importlib.util.find_spec("mpi4py") is None:
     NOT_HERE[r"script\.py"] = "needs mpi4py"
 #: Shorter forms of what measures.
 SHORTER = {"selftest": ["--budget", "5"], "probe": ["--budget", "5"], "bench": ["--budget", "0.1"]}
+#: Programs of the tutorials, whose place the solver takes: the commands are tried, not the programs.
+TUTORIALS = sorted(path.stem for path in (ROOT / "docs" / "tutorials").glob("*.md"))
 STARTS_RANKS = ("run", "trace", "plan", "probe", "selftest", "bench", "doctor")
 
 
@@ -104,8 +111,10 @@ class Place:
         f = self.folder
         (f / "solver.c").write_text(SOLVER)
         subprocess.run([MPICH / "bin" / "mpicc", "-O1", "solver.c", "-o", "solver"], cwd=f, check=True)
-        for name in ("program", "collectives", "integer_sort", "solver.scorep"):
+        for name in ("program", "collectives", "integer_sort", "solver.scorep", *TUTORIALS):
             shutil.copy(f / "solver", f / name)
+        (f / "tests" / "data").mkdir(parents=True)
+        shutil.copy(ROOT / "tests" / "data" / "ethernet-16.openmpi.json", f / "tests" / "data")
         (f / "script.py").write_text(SCRIPT)
         (f / "nodes").write_text("localhost slots=4\n")
         for name in ("machine.json", "cluster.json", "a.json", "b.json"):
@@ -122,9 +131,11 @@ class Place:
         self.need("run", "-n", "4", "--summary=run.json", "--trace", "run.trace", "./solver", **apart)
         self.need("run", "-n", "4", "--capture", "captured", "--force", "*:on", "./solver", **apart)
         shutil.copy(f / "captured" / "rank-0.msgs", f / "run.msgs")
-        for name in ("solver", "adi3d", "dsm", "gauss", "neighbours"):
+        for name in ("solver", *TUTORIALS):
             shutil.copy(f / "run.trace", f / f"{name}.trace")
         self.need("plan", "--profile", "machine.json", "-o", "solver.plan", "solver.trace")
+        for name in TUTORIALS:
+            shutil.copy(f / "solver.plan", f / f"{name}.plan")
         self.need("compile", "run.trace", "-o", "plan.json")
         self.need("map", "solver.trace", "machine.json", "-o", "placement.json")
         shutil.copy(f / "placement.json", f / "run.placement")
@@ -141,6 +152,8 @@ def here(words: list[str], folder: Path) -> list[str]:
     changed = [re.sub(r"^(/opt|/var|/tmp|~)/", f"{folder}-copy/", word) for word in words[1:]]
     changed = [re.sub(r"=(/tmp|/var)/", f"={folder}-copy/", word) for word in changed]
     changed = ["mpich" if before == "--mpi" else word for before, word in zip(["", *changed], changed, strict=False)]
+    if re.search(LAB, " ".join(words)):
+        return in_a_lab(changed)
     if name in STARTS_RANKS:
         for i, word in enumerate(changed[:-1]):
             if word == "-n" and int(changed[i + 1]) > MOST_RANKS:
@@ -150,8 +163,32 @@ def here(words: list[str], folder: Path) -> list[str]:
     return [*changed[:1], *SHORTER.get(name, []), *changed[1:]]
 
 
-def reason(text: str) -> str | None:
+def in_a_lab(words: list[str]) -> list[str]:
+    """Returns a shorter form: one size, one collective, the first modes, and little time for each."""
+    short = list(words)
+    for i, word in enumerate(words[:-1]):
+        if word in ("--bytes", "--modes"):
+            short[i + 1] = words[i + 1].split(",")[0]
+    if "--budget" in short:
+        short[short.index("--budget") + 1] = "0.05"
+    elif words[0] in ("bench", "selftest", "probe"):
+        short[1:1] = ["--budget", "0.05" if words[0] == "bench" else "10"]
+    first = next(
+        (i for i, word in enumerate(short[1:], 1) if re.fullmatch(r"[a-z_]+", word) and words[0] == "bench"), 0
+    )
+    is_other = re.compile(r"(barrier|bcast|all|reduce|scatter|gather|scan)[a-z_]*").fullmatch
+    return [
+        word for i, word in enumerate(short) if not (first and i > first and is_other(word) and "-" not in short[i - 1])
+    ]
+
+
+def reason(text: str, *, labs: bool) -> str | None:
     """Returns why a command does not run here, or None."""
+    if re.search(LAB, text):
+        if not labs:
+            return "needs an emulated cluster"
+        if re.search(TO_FILL_IN, text):
+            return "the form of a command"
     return next((why for pattern, why in NOT_HERE.items() if re.search(pattern, text)), None)
 
 
@@ -172,9 +209,9 @@ def fresh(folder: Path, words: Sequence[str]) -> Path:
     return copy
 
 
-def try_one(place: Place, line: page_commands.Line) -> tuple[str, str]:
+def try_one(place: Place, line: page_commands.Line, *, labs: bool) -> tuple[str, str]:
     """Returns the outcome in a word, and what is to be known about it."""
-    why = "the form of a command" if line.is_form else reason(line.text)
+    why = "the form of a command" if line.is_form else reason(line.text, labs=labs)
     if why:
         return "parsed", why
     words = here(line.words, place.folder)
@@ -196,14 +233,16 @@ def main() -> int:
     """Runs them and prints a line for each."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("text", nargs="?", default="", help="only commands that contain this")
-    only = parser.parse_args().text
+    parser.add_argument("--labs", action="store_true", help="also those that need an emulated cluster")
+    args = parser.parse_args()
+    only = args.text
     count = {"ran": 0, "parsed": 0, "failed": 0}
     with tempfile.TemporaryDirectory(prefix="antiphon-pages-") as name:
         place = Place(Path(name) / "pages")
         place.folder.mkdir()
         place.prepare()
         for line in {line.text: line for line in page_commands.lines() if only in line.text}.values():
-            outcome, what = try_one(place, line)
+            outcome, what = try_one(place, line, labs=args.labs)
             count[outcome] += 1
             print(f"{outcome:7} {line.page.relative_to(ROOT)}:{line.number}: {line.text}: {what}", flush=True)
     print(f"{count['ran']} ran, {count['parsed']} were parsed alone, {count['failed']} failed", file=sys.stderr)
