@@ -202,6 +202,19 @@ def test_a_table_and_a_file(bench: Bench, tmp_path: Path) -> None:
     assert len(json.loads((tmp_path / "out.json").read_text())["results"]) == 3
 
 
+def test_what_is_measured_is_drawn_beside_the_model(bench: Bench, tmp_path: Path) -> None:
+    profile = Path(__file__).parent.parent / "data" / "gigabit-8.mpich.json"
+    result = bench(
+        "bcast", "--bytes", "1k", "--algorithms", "chain", "--profile", profile, "--svg", "errors.svg", *on(WHEELS[0])
+    )
+    assert result.returncode == 0, result.stderr
+    assert "chain:" in result.stdout
+    assert (tmp_path / "errors.svg").read_text().rstrip().endswith("</svg>")
+    without = bench("bcast", "--svg", "errors.svg")
+    assert without.returncode == 2
+    assert "need --profile FILE" in without.stderr
+
+
 def test_optional_values_do_not_swallow_a_collective(bench: Bench) -> None:
     result = bench("--bytes", 8, *on(WHEELS[0]), "--json", "bcast")
     assert result.returncode == 0, result.stderr

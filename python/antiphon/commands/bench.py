@@ -121,7 +121,7 @@ def run(args: argparse.Namespace) -> int:
     _check_files(args)
     if args.list:
         return _list(args)
-    if args.results or args.svg:
+    if args.results or (args.svg and not args.profile):
         return _predicted(args, [_read_results(file) for file in args.results or []])
     if args.n is not None and args.n < 1:
         raise AntiphonError(f"-n {args.n}: at least 1 rank is needed")
