@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import itertools
 import os
 import re
 import shlex
@@ -165,21 +166,16 @@ def here(words: list[str], folder: Path) -> list[str]:
 
 def in_a_lab(words: list[str]) -> list[str]:
     """Returns a shorter form: one size, one collective, the first modes, and little time for each."""
-    short = list(words)
-    for i, word in enumerate(words[:-1]):
+    collectives = list(itertools.takewhile(lambda word: not word.startswith("-"), words[1:]))
+    short = [words[0], *collectives[:1], *words[1 + len(collectives) :]] if words[0] == "bench" else list(words)
+    for i, word in enumerate(short[:-1]):
         if word in ("--bytes", "--modes"):
-            short[i + 1] = words[i + 1].split(",")[0]
+            short[i + 1] = short[i + 1].split(",")[0]
     if "--budget" in short:
         short[short.index("--budget") + 1] = "0.05"
     elif words[0] in ("bench", "selftest", "probe"):
         short[1:1] = ["--budget", "0.05" if words[0] == "bench" else "10"]
-    first = next(
-        (i for i, word in enumerate(short[1:], 1) if re.fullmatch(r"[a-z_]+", word) and words[0] == "bench"), 0
-    )
-    is_other = re.compile(r"(barrier|bcast|all|reduce|scatter|gather|scan)[a-z_]*").fullmatch
-    return [
-        word for i, word in enumerate(short) if not (first and i > first and is_other(word) and "-" not in short[i - 1])
-    ]
+    return short
 
 
 def reason(text: str, *, labs: bool) -> str | None:

@@ -11,7 +11,8 @@
 
 namespace antiphon {
 
-/// So many pieces take about a quarter of a second.
+/// About so many pieces are evaluated in a second.
+constexpr double pieces_per_s = 4e5;
 constexpr std::int64_t few_pieces = 1 << 16;
 /// To build so many operations takes as long as to simulate a piece of a message.
 constexpr std::int64_t operations_a_piece = 4;

@@ -29,7 +29,6 @@ constexpr int few_ranks_on_shared_cores = 256;
 constexpr int soon_ranks = 4096;
 constexpr std::int64_t soon_operations = 512;
 constexpr std::int64_t soon_pieces = 1 << 13;
-constexpr double pieces_per_s = 4e5;
 /// With more pieces than this (about a second of evaluation) nothing is evaluated.
 constexpr std::int64_t most_pieces = 1 << 18;
 /// With more ranks, an evaluation stops after this many rates of flows (half a second), and the result is extrapolated

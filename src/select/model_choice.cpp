@@ -10,6 +10,7 @@
 
 #include "antiphon/error.hpp"
 #include "antiphon/index.hpp"
+#include "cost/pieces.hpp"
 #include "cost/values.hpp"
 #include "cost/ways.hpp"
 #include "profile/hosts.hpp"
@@ -26,7 +27,6 @@ constexpr int few_of_very_many = 8;
 constexpr std::int64_t pieces_for_few_ranks = 8192;
 constexpr std::int64_t pieces_for_many_ranks = 4 * pieces_for_few_ranks;
 constexpr std::int64_t pieces_for_long_calls = 4 * pieces_for_many_ranks;
-constexpr double pieces_per_s = 4e5;
 /// Nested schedules with more operations take long to build.
 constexpr std::int64_t most_composed = 1 << 14;
 constexpr std::int64_t most_rate_updates = 1 << 14;
