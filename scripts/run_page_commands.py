@@ -197,7 +197,8 @@ def fresh(folder: Path, words: Sequence[str]) -> Path:
         word for before, word in zip(words, words[1:], strict=False) if before in ("-o", "--json", "--profile-out")
     ]
     if "-o" not in words:
-        written += {"trace": ["solver.trace"], "plan": ["solver.plan"]}.get(words[0], [])
+        named = [word for word in words if word.startswith("./") or word.endswith(".trace")]
+        written += [f"{Path(word).stem}.{words[0]}" for word in named if words[0] in ("trace", "plan")]
     if words[0] != "trace" or "-n" in words:
         for path in (copy / name for name in written):
             if path.is_file():

@@ -40,6 +40,15 @@ def test_json_schema_and_exit_code(antiphon):
     assert data["mpi"] and all({"family", "abi", "version", "libmpi", "launcher"} <= set(mpi) for mpi in data["mpi"])
 
 
+@pytest.mark.parametrize("cluster", ["paper1-29", "my.toml"])
+def test_a_cluster_in_the_place_of_a_program_is_said(antiphon, cluster):
+    result = antiphon("doctor", "--lab", cluster, "--mpi", "mpich")
+    assert result.returncode == 2 and result.stdout == ""
+    assert result.stderr == (
+        f"error: {cluster} is a cluster, but stands where the program does\nhint: write --lab={cluster}\n"
+    )
+
+
 def test_a_library_is_started_and_intercepted(mpi, with_objects):
     lines = list(mpi_checks.of_library(mpi))
     assert [(line.status, line.name) for line in lines] == [("ok", mpi.label), ("ok", f"{mpi.label} under Antiphon")]

@@ -28,6 +28,7 @@ from antiphon.checks import mpi as mpi_checks
 from antiphon.commands import _options
 from antiphon.commands._testbed import open_testbed
 from antiphon.errors import AntiphonError
+from antiphon.lab import cluster_names
 from antiphon.mpi import discover
 from antiphon.mpi.program import find_mpi
 
@@ -60,6 +61,10 @@ def _nodes(args: argparse.Namespace) -> int:
         if output.stderr().is_terminal:
             output.stderr().print(f"doctor: {text}", soft_wrap=True, markup=False)
 
+    if args.lab == "" and args.program and (args.program.endswith(".toml") or args.program in cluster_names()):
+        raise AntiphonError(
+            f"{args.program} is a cluster, but stands where the program does", hint=f"write --lab={args.program}"
+        )
     mpi = _mpi_of(args)
     program = [args.program, *args.args] if args.program else []
     with open_testbed(args) as testbed:
