@@ -85,6 +85,9 @@ class Rules {
   /// Like choose(), but the table's "library" answers are skipped: what Antiphon would use if it must.
   [[nodiscard]] const Choice& choose_own(const Question& question) const;
 
+  /// Tells whether a rule for one node alone names an algorithm, for some call of the collective with this MPI library.
+  [[nodiscard]] bool act_on_one_node(Collective collective, std::string_view mpi) const;
+
   /// Tells whether a rule of a profile answers: one that was measured here, not the default table.
   [[nodiscard]] bool decides(const Question& question) const;
 

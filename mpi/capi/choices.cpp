@@ -32,7 +32,7 @@ extern "C" ANTIPHON_EXPORT int antiphon_impl_chosen(MPI_Comm comm, const char* c
   const auto which = collectives_named(collective);
   if (which.size() != 1 || capacity == 0) return ANTIPHON_BAD_NAME;
   const std::string* used = state->decisions().used(which[0]);
-  const std::string what = used != nullptr ? *used : world.idle ? "library" : "none";
+  const std::string what = used != nullptr ? *used : world.watches(which[0]) ? "none" : "library";
   std::strncpy(text, what.c_str(), capacity - 1);
   text[capacity - 1] = '\0';
   return ANTIPHON_OK;

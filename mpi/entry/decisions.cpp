@@ -24,6 +24,7 @@ constexpr std::size_t most_evidence = 256;
 
 /// The reason of a choice that is a plan's, and that the rules would not have made.
 constexpr std::string_view planned_patterns = "the plan has patterns for so many ranks";
+constexpr std::string_view no_shared_memory = "all ranks are on one node, and are not to share memory";
 
 /// Tells whether the plan has patterns for this number of ranks; the same on every rank.
 bool plan_has_patterns_for(int ranks) {
@@ -75,6 +76,7 @@ Choice Decisions::choose_by_mode(const Question& question) const {
     case Override::Mode::own: return world.rules->choose_own(question);
     case Override::Mode::automatic: break;
   }
+  if (question.nodes < 2 && world.settings.shared_memory == "off") return {nullptr, {}, std::string(no_shared_memory)};
   return world.rules->choose(question);
 }
 
@@ -126,7 +128,9 @@ bool Decisions::rotates(const Choice& choice) const {
 /// Tells whether other ways than the choice may be tried; the same on every rank.
 bool Decisions::may_take_turns(const Decision& decision) const {
   const Asked& asked = decision.asked;
-  if (!asked.takes_turns || !world.settings.adapts() || shape_.nodes < 2 || shape_.size <= 2) return false;
+  if (!asked.takes_turns || !world.settings.adapts() || shape_.size <= 2) return false;
+  // On one node nothing but the table's own rules for one node is known to be worth a trial.
+  if (shape_.nodes < 2 && decision.choice.algorithm == nullptr) return false;
   if (override_of(asked.collective).mode != Override::Mode::automatic || world.transport == "other") return false;
   if (decision.choice.reason == planned_patterns) return false;
   // Another way may reduce in another order.

@@ -225,7 +225,7 @@ void account(const Call& call, const CommState& state, Outcome& outcome) {
 }  // namespace
 
 Outcome accelerate(const Call& call) {
-  if (!world.watches()) return {};
+  if (!world.watches(call.collective)) return {};
   const double began_s = summary::enabled() || trace::on() ? now_s() : 0;
   Outcome outcome{.fate = Fate::foreign};
   try {

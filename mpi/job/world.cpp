@@ -154,6 +154,9 @@ void start_world() {
   else world.yields = library_yields() ? Yields::library : Yields::here;
   PMPI_Comm_group(MPI_COMM_WORLD, &world.group);
   world.idle = nothing_to_do();
+  for (int c = 0; c < collective_count; ++c)
+    world.acts_on_one_node[static_cast<std::size_t>(c)] =
+        world.rules->act_on_one_node(static_cast<Collective>(c), world.mpi);
 }
 
 const AssumedLocation* own_assumed_location() {

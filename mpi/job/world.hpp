@@ -4,6 +4,7 @@
 
 #include <mpi.h>
 
+#include <array>
 #include <atomic>
 #include <optional>
 #include <vector>
@@ -24,9 +25,10 @@ struct World {
   /// This is true from MPI_Init to MPI_Finalize while Antiphon is enabled; everything else may be read only while it
   /// is.
   std::atomic<bool> active{false};
-  /// Calls pass without a look: all ranks are on one node, where the default rules leave every collective to the
+  /// Calls pass without a look: all ranks are on one node, where the default rules leave most collectives to the
   /// library, and the user asks for nothing else and no report. The first override or operation ends it.
   std::atomic<bool> idle{false};
+  std::array<bool, collective_count> acts_on_one_node{};  ///< blocking calls of these are looked at all the same
   Settings settings;
   Overrides overrides;
   /// This is the profile's decisions followed by the default table, or that table alone.
@@ -50,6 +52,11 @@ struct World {
   /// Tells whether collectives are looked at; if not, they are passed on without a look.
   [[nodiscard]] bool watches() const {
     return active.load(std::memory_order_relaxed) && !idle.load(std::memory_order_relaxed);
+  }
+  /// Tells the same of a blocking collective.
+  [[nodiscard]] bool watches(Collective collective) const {
+    if (!active.load(std::memory_order_relaxed)) return false;
+    return !idle.load(std::memory_order_relaxed) || acts_on_one_node[static_cast<std::size_t>(collective)];
   }
 };
 extern World world;

@@ -213,6 +213,13 @@ const Rules& Rules::defaults() {
   return table;
 }
 
+bool Rules::act_on_one_node(Collective collective, std::string_view mpi) const {
+  const auto& rules = impl_->by_collective[static_cast<std::size_t>(collective)];
+  return std::any_of(rules.begin(), rules.end(), [&](const Rule& rule) {
+    return rule.choice.algorithm != nullptr && rule.nodes.max == 1 && (rule.mpi.empty() || rule.mpi == mpi);
+  });
+}
+
 bool Rules::decides(const Question& question) const {
   const auto c = static_cast<std::size_t>(question.collective);
   const auto& rules = impl_->by_collective[c];

@@ -25,6 +25,24 @@ COLLECTIVES = ["barrier", "bcast", "reduce", "allreduce", "allgather", "alltoall
 SOON_S = 10
 
 
+#: The default table has rules for them on one node.
+ON_ONE_NODE = ["allgather", "alltoall", "reduce_scatter_block"]
+
+
+@pytest.mark.parametrize("n", [2, 5])
+def test_one_node_by_default(native: Mpi, n: int, check: Check) -> None:
+    """GIVEN no settings THEN results are right, and schedules do what gains, unless ranks are not to share memory."""
+    names = [*COLLECTIVES, "reduce_scatter", "reduce_scatter_block"]
+    result = check(native, n, "--quick", *names)
+    for collective in ON_ONE_NODE:
+        assert result.used(collective).keys() - {"library"}, collective
+    assert result.used("barrier").keys() == {"library"}
+    assert result.summary["within_nodes"]["shared_messages"] > 0
+    assert check(native, n, "--quick", *names, ANTIPHON_SUMMARY="").summary == {}
+    alone = check(native, n, "--quick", *ON_ONE_NODE, ANTIPHON_SHARED_MEMORY="off")
+    assert all(row["algorithm"] == "library" for row in alone.summary["collectives"])
+
+
 @pytest.mark.parametrize("way", ["on", "copy", "off"])
 @pytest.mark.parametrize("n", [2, 5])
 def test_results_and_summary(wheel: Mpi, n: int, way: str, check: Check) -> None:

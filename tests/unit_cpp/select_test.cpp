@@ -56,6 +56,33 @@ TEST_CASE("a choice is read and written in the same form") {
   CHECK(parse_choice(Collective::alltoall, "rotated:piece_bytes=1m").parameters[0].value == 1 << 20);
 }
 
+TEST_CASE("on one node, calls that gain from shared memory are not the library's") {
+  const Rules& rules = Rules::defaults();
+  const auto chosen = [&](Collective collective, int ranks, std::int64_t bytes, std::string_view mpi) {
+    Question question{collective, ranks, 1, ranks, bytes, 8, true, 0, ""};
+    question.mpi = mpi;
+    const Choice blocking = rules.choose(question);
+    question.nonblocking = true;
+    CHECK(rules.choose(question).algorithm == nullptr);
+    return blocking.algorithm != nullptr;
+  };
+  for (const std::string_view mpi : {"openmpi", "mpich"}) {
+    for (const int ranks : {2, 8, 16}) {
+      CHECK(chosen(Collective::allreduce, ranks, 65536, mpi));
+      CHECK(chosen(Collective::reduce_scatter_block, ranks, 65536, mpi));
+      CHECK(chosen(Collective::reduce, ranks, 1 << 20, mpi));
+      CHECK(chosen(Collective::alltoall, ranks, 8192, mpi));
+      CHECK_FALSE(chosen(Collective::alltoall, ranks, 1 << 20, mpi));
+      CHECK_FALSE(chosen(Collective::allreduce, ranks, 8, mpi));
+    }
+    CHECK_FALSE(chosen(Collective::allreduce, 64, 65536, mpi));
+    CHECK(rules.act_on_one_node(Collective::allreduce, mpi));
+    CHECK_FALSE(rules.act_on_one_node(Collective::barrier, mpi));
+  }
+  CHECK_FALSE(chosen(Collective::allreduce, 8, 65536, ""));
+  CHECK_FALSE(rules.act_on_one_node(Collective::allreduce, ""));
+}
+
 TEST_CASE("a rule may hold only where operands give the same bits in any order") {
   const Rules rules = Rules::parse(R"({"version": 1, "rules": [
     {"collective": "allreduce", "exact": true, "use": "ring", "why": "whole numbers"},

@@ -191,7 +191,8 @@ def _answer(survey: Survey, trial: Trial | None, lines: list[Check]) -> Iterator
     elif not yours:
         yield "no: the library does all calls here"
     else:
-        yield f"yes: {_kinds(yours)} would be accelerated, on {len(survey.hosts)} nodes with {trial.ranks} ranks"
+        nodes = "one node" if len(survey.hosts) == 1 else f"{len(survey.hosts)} nodes"
+        yield f"yes: {_kinds(yours)} would be accelerated, on {nodes} with {trial.ranks} ranks"
         yield "`antiphon selftest` with the same options shows the gain"
     for reason, calls in _by_reason(left).items():
         yield f"left to the library: {_kinds(calls)}: {reason}"
