@@ -24,7 +24,7 @@ constexpr std::size_t most_evidence = 256;
 
 /// The reason of a choice that is a plan's, and that the rules would not have made.
 constexpr std::string_view planned_patterns = "the plan has patterns for so many ranks";
-constexpr std::string_view no_shared_memory = "all ranks are on one node, and are not to share memory";
+constexpr std::string_view others_memory = "all ranks are on one node: shared memory is the library's business";
 
 /// Tells whether the plan has patterns for this number of ranks; the same on every rank.
 bool plan_has_patterns_for(int ranks) {
@@ -76,7 +76,8 @@ Choice Decisions::choose_by_mode(const Question& question) const {
     case Override::Mode::own: return world.rules->choose_own(question);
     case Override::Mode::automatic: break;
   }
-  if (question.nodes < 2 && world.settings.shared_memory == "off") return {nullptr, {}, std::string(no_shared_memory)};
+  const bool by_table = question.nodes < 2 && !world.rules->decides(question);
+  if (by_table && !world.speeds_up_one_node) return {nullptr, {}, std::string(others_memory)};
   return world.rules->choose(question);
 }
 

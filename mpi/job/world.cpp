@@ -154,9 +154,10 @@ void start_world() {
   else world.yields = library_yields() ? Yields::library : Yields::here;
   PMPI_Comm_group(MPI_COMM_WORLD, &world.group);
   world.idle = nothing_to_do();
+  world.speeds_up_one_node = world.settings.shared_memory != "off" && library_messages_are_known_within_nodes();
   for (int c = 0; c < collective_count; ++c)
     world.acts_on_one_node[static_cast<std::size_t>(c)] =
-        world.rules->act_on_one_node(static_cast<Collective>(c), world.mpi);
+        world.speeds_up_one_node && world.rules->act_on_one_node(static_cast<Collective>(c), world.mpi);
 }
 
 const AssumedLocation* own_assumed_location() {

@@ -34,12 +34,13 @@ struct World {
   /// This is the profile's decisions followed by the default table, or that table alone.
   const Rules* rules = nullptr;
   std::optional<Rules> profile_rules;
-  Yields yields = Yields::here;   ///< who gives the core away when nothing moves
-  std::string mpi;                ///< name of the MPI library, as in Question::mpi
-  bool restarts_requests = true;  ///< the library's persistent requests can be trusted
-  network::Network network;       ///< what messages between nodes travel by
-  std::string transport;          ///< the same, as in Question::transport
-  RunPlan plan;                   ///< from ANTIPHON_PLAN
+  Yields yields = Yields::here;     ///< who gives the core away when nothing moves
+  std::string mpi;                  ///< name of the MPI library, as in Question::mpi
+  bool speeds_up_one_node = false;  ///< the rules for one node hold here
+  bool restarts_requests = true;    ///< the library's persistent requests can be trusted
+  network::Network network;         ///< what messages between nodes travel by
+  std::string transport;            ///< the same, as in Question::transport
+  RunPlan plan;                     ///< from ANTIPHON_PLAN
   bool has_planned_choices = false;
   PlanUse plan_use;
   MPI_Group group = MPI_GROUP_NULL;

@@ -43,6 +43,21 @@ def test_one_node_by_default(native: Mpi, n: int, check: Check) -> None:
     assert all(row["algorithm"] == "library" for row in alone.summary["collectives"])
 
 
+def test_one_node_over_ucx(system: Mpi, check: Check) -> None:
+    """GIVEN Open MPI over UCX, whose own messages within a node are faster THEN calls on one node are the library's."""
+    if system.family != "openmpi":
+        pytest.skip("Open MPI alone has several such layers")
+    any_device = {"OMPI_MCA_pml_ucx_tls": "any", "OMPI_MCA_pml_ucx_devices": "any"}
+    assert check(system, 2, "--quick", *ON_ONE_NODE).used("allgather").keys() != {"library"}, "by its own shared memory"
+    try:
+        result = check(system, 2, "--quick", *ON_ONE_NODE, OMPI_MCA_pml="ucx", **any_device)
+    except AssertionError as error:
+        if "find-available" in str(error) or "PML ucx" in str(error):
+            pytest.skip("it has no UCX")
+        raise
+    assert all(row["algorithm"] == "library" for row in result.summary["collectives"])
+
+
 @pytest.mark.parametrize("way", ["on", "copy", "off"])
 @pytest.mark.parametrize("n", [2, 5])
 def test_results_and_summary(wheel: Mpi, n: int, way: str, check: Check) -> None:

@@ -160,7 +160,7 @@ def _explanation(in_lab: bool) -> str:
     if in_lab:
         limit = "limit: the least time in which the links can carry the program's messages; computing comes on top."
         return f"{runs}\n{limit}"
-    why = "On one machine messages go through shared memory: Antiphon stays out of the way, so expect 1.00×."
+    why = "On one machine messages go through shared memory: most calls are the library's, so expect little."
     return f"{runs}\n{why}"
 
 
