@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/library_traits.hpp"
 
-#include <dlfcn.h>
 #include <mpi.h>
 
 #include <string_view>
 
+#include "job/library.hpp"
 #include "job/library_variables.hpp"
 
 namespace antiphon::mpi {
@@ -37,7 +37,7 @@ bool library_messages_are_known_within_nodes() {
   if (library_name() != "openmpi") return true;
   // Open MPI's record of the component that it selected: numbers, then names, which end with zeros.
   constexpr std::size_t record_bytes = 192;
-  const void* const record = dlsym(RTLD_DEFAULT, "mca_pml_base_selected_component");
+  const void* const record = predefined_object("mca_pml_base_selected_component");
   if (record == nullptr) return false;
   constexpr std::string_view wanted("\0ob1\0", 5);
   return std::string_view(static_cast<const char*>(record), record_bytes).find(wanted) != std::string_view::npos;

@@ -21,12 +21,10 @@ Check = Callable[..., Any]
 Run = Callable[..., Any]
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 COLLECTIVES = ["barrier", "bcast", "reduce", "allreduce", "allgather", "alltoall", "scatter", "gather", "scan"]
-#: A rank that is killed ends the run within so many seconds.
-SOON_S = 10
-
-
 #: The default table has rules for them on one node.
 ON_ONE_NODE = ["allgather", "alltoall", "reduce_scatter_block"]
+#: A rank that is killed ends the run within so many seconds.
+SOON_S = 10
 
 
 @pytest.mark.parametrize("n", [2, 5])
