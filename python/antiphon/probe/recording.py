@@ -53,7 +53,9 @@ def measured(session: Session, name: str) -> Recording:
         "budget_s": session.budget_s,
         "elapsed_s": round(session.elapsed_s, 1),
         "codecs": codecs.measure(),
-        "multicast": multicast.measure(session.testbed, session.mpi, session.ranks),
+        "multicast": multicast.measure(
+            session.testbed, session.mpi, session.ranks, survey.MULTICASTS_SHARE * session.budget_s
+        ),
     }
     return Recording(source, session.launches)
 
