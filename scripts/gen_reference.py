@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Writes what is made from code (.venv/bin/python scripts/gen_reference.py): in docs/reference/ the pages of
-algorithms, of commands and of the C API, and from the commands' options the manual pages and completions in share/.
+algorithms, of commands, of environment variables and of the C API, and from the commands' options the manual pages and
+completions in share/.
 
 With --check nothing is written: exit code 1 if a file is not what would be written.
 """
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import reference_c_api
 import reference_commands
+import reference_environment
 
 from antiphon import cli, core, shells
 from antiphon.errors import AntiphonError
@@ -72,6 +74,7 @@ def pages() -> dict[Path, str]:
     found = {
         ROOT / "docs/reference/algorithms.md": text(),
         ROOT / "docs/reference/commands.md": reference_commands.page(commands),
+        ROOT / "docs" / reference_environment.PAGE: reference_environment.page(core.query("settings")["settings"]),
         ROOT / "docs/reference/c-api.md": reference_c_api.page(
             (ROOT / "include/antiphon.h").read_text(encoding="utf-8")
         ),

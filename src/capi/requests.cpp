@@ -271,6 +271,7 @@ constexpr std::array requests{
     Request{"describe_machine", describe_machine_request},
     Request{"score_mapping", score_mapping_request},
     Request{"check_settings", check_settings_request},
+    Request{"settings", settings_request},
     Request{"store_directories", store_directories_request},
     Request{"store_key", store_key_request},
     Request{"store_profile", store_profile_request},

@@ -2,8 +2,29 @@
 #include "capi/settings_requests.hpp"
 
 #include "antiphon/settings.hpp"
+#include "settings/table.hpp"
 
 namespace antiphon {
+
+namespace {
+
+/// Returns how a variable's value looks, as "FILE" or "on, off".
+std::string values(const Variable& variable) {
+  const std::string words(variable.words), or_words = words.empty() ? "" : ", " + words;
+  switch (variable.takes) {
+    case Takes::text: return std::string(variable.form);
+    case Takes::word: return words;
+    case Takes::whole_number: return "N";
+    case Takes::share: return "0 … 1";
+    case Takes::file:
+    case Takes::output: return "FILE" + or_words;
+    case Takes::folder: return "DIR" + or_words;
+    case Takes::folders: return "DIR[:DIR…]" + or_words;
+  }
+  return "";
+}
+
+}  // namespace
 
 Json check_settings_request(const JsonNode& request) {
   Environment variables;
@@ -17,6 +38,15 @@ Json check_settings_request(const JsonNode& request) {
   Json names = Json::array();
   for (const std::string_view name : setting_names()) names.push_back(name);
   return {{"problems", problems}, {"names", names}};
+}
+
+Json settings_request(const JsonNode& /*request*/) {
+  Json settings = Json::array();
+  for (const Variable& v : all_variables()) {
+    settings.push_back(
+        {{"name", v.name}, {"values", values(v)}, {"default", v.initial}, {"meaning", v.meaning}, {"page", v.page}});
+  }
+  return {{"settings", settings}};
 }
 
 }  // namespace antiphon

@@ -10,4 +10,8 @@ namespace antiphon {
 /// settings.
 Json check_settings_request(const JsonNode& request);
 
+/// {}: returns {"settings": [{"name": "ANTIPHON_FORCE", "values": "SPEC", "default": "", "meaning": "…", "page": "…"},
+/// …]} with all settings, in the order of the table. A setting without a meaning is one of the tools' own.
+Json settings_request(const JsonNode& request);
+
 }  // namespace antiphon

@@ -1,79 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of all settings, and the check of a process's environment against it.
+// The check of a process's environment against the table of all settings.
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <filesystem>
 #include <numeric>
 
 #include "antiphon/output_file.hpp"
 #include "antiphon/settings.hpp"
+#include "settings/table.hpp"
 
 namespace antiphon {
 
 namespace {
-
-enum class Takes : std::uint8_t { text, whole_number, share, word, file, output, folder, folders };
-
-struct Variable {
-  std::string_view name;
-  Takes takes = Takes::text;
-  std::string_view words;  ///< for `word`: all that may be said, as "on, off"; for others: what is no file
-  std::int64_t max = INT64_MAX;
-};
-
-/// The preload object reads these (mpi/job/settings.hpp says what each means), the tools and tests read the last five.
-constexpr std::array variables{
-    Variable{"ANTIPHON", Takes::word, "on, off, 1, 0"},
-    Variable{"ANTIPHON_ADAPT", Takes::word, "off, run, keep, reductions, run,reductions, keep,reductions"},
-    Variable{"ANTIPHON_ALL_RANKS", Takes::word, "0, 1"},
-    Variable{"ANTIPHON_CAPTURE", Takes::folder},
-    Variable{"ANTIPHON_CAPTURE_MBYTES", Takes::whole_number, "", INT32_MAX},
-    Variable{"ANTIPHON_CODEC", Takes::word, "auto, spatial, lz4, zstd, dfcm"},
-    Variable{"ANTIPHON_COMPRESS", Takes::word, "auto, on, off, force, 1, 0"},
-    Variable{"ANTIPHON_COMPRESS_DAMAGE", Takes::whole_number},
-    Variable{"ANTIPHON_COMPRESS_MEMORY_BYTES", Takes::whole_number},
-    Variable{"ANTIPHON_COMPRESS_MIN_BYTES", Takes::whole_number},
-    Variable{"ANTIPHON_CREDIT_BYTES", Takes::whole_number},
-    Variable{"ANTIPHON_FINALIZE_SECONDS", Takes::whole_number, "", INT32_MAX},
-    Variable{"ANTIPHON_FORCE"},
-    Variable{"ANTIPHON_GPU", Takes::word, "auto, on, off"},
-    Variable{"ANTIPHON_LINK_BITS_PER_S", Takes::whole_number},
-    Variable{"ANTIPHON_LINK_BURST_BYTES", Takes::whole_number},
-    Variable{"ANTIPHON_METRICS", Takes::output},
-    Variable{"ANTIPHON_MODEL", Takes::word, "on, off"},
-    Variable{"ANTIPHON_MULTICAST", Takes::word, "auto, off"},
-    Variable{"ANTIPHON_MULTICAST_GROUPS", Takes::whole_number, "", INT32_MAX},
-    Variable{"ANTIPHON_MULTICAST_INTERFACE"},
-    Variable{"ANTIPHON_MULTICAST_KEEPER", Takes::word, "0, 1"},
-    Variable{"ANTIPHON_MULTICAST_LOSS", Takes::share},
-    Variable{"ANTIPHON_MULTICAST_SEED", Takes::whole_number},
-    Variable{"ANTIPHON_MULTICAST_STRATEGY", Takes::word, "nack, ack"},
-    Variable{"ANTIPHON_MULTICAST_TIMEOUT_MS", Takes::whole_number},
-    Variable{"ANTIPHON_NODES"},
-    Variable{"ANTIPHON_PLACEMENT"},
-    Variable{"ANTIPHON_PLACEMENT_STRICT", Takes::word, "0, 1"},
-    Variable{"ANTIPHON_PLAN", Takes::file},
-    Variable{"ANTIPHON_PROFILE", Takes::file},
-    Variable{"ANTIPHON_PROGRESS", Takes::word, "calls, thread"},
-    Variable{"ANTIPHON_REORDER", Takes::word, "0, 1"},
-    Variable{"ANTIPHON_SHARED_MEMORY", Takes::word, "on, copy, off"},
-    Variable{"ANTIPHON_STORE", Takes::folders, "off"},
-    Variable{"ANTIPHON_SUMMARY", Takes::output, "0, 1"},
-    Variable{"ANTIPHON_SYSTEM_ROOT"},
-    Variable{"ANTIPHON_TOPOLOGY"},
-    Variable{"ANTIPHON_TRACE", Takes::output},
-    Variable{"ANTIPHON_TRACE_BYTES", Takes::whole_number},
-    Variable{"ANTIPHON_VERBOSE", Takes::whole_number, "", INT32_MAX},
-    Variable{"ANTIPHON_YIELD", Takes::word, "0, 1"},
-    Variable{"ANTIPHON_CONFORMANCE_RUN"},
-    Variable{"ANTIPHON_LAB_RUN"},
-    Variable{"ANTIPHON_LIB_DIR"},
-    Variable{"ANTIPHON_SLOW"},
-    Variable{"ANTIPHON_TEST_MAX_RANKS"},
-};
 
 bool is_setting(std::string_view name) { return name == "ANTIPHON" || name.starts_with("ANTIPHON_"); }
 
@@ -147,6 +87,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::string_view nearest(std::string_view name) {
+  const auto variables = all_variables();
   return std::min_element(variables.begin(), variables.end(),
                           [name](const Variable& a, const Variable& b) {
                             return edit_distance(name, a.name) < edit_distance(name, b.name);
@@ -158,12 +99,13 @@ std::string_view nearest(std::string_view name) {
 
 std::vector<std::string_view> setting_names() {
   std::vector<std::string_view> names;
-  for (const Variable& variable : variables) names.push_back(variable.name);
+  for (const Variable& variable : all_variables()) names.push_back(variable.name);
   std::sort(names.begin(), names.end());
   return names;
 }
 
 std::vector<SettingProblem> check_variables(const Environment& environment) {
+  const auto variables = all_variables();
   std::vector<SettingProblem> problems;
   for (const auto& entry : environment) {
     const auto& [name, value] = entry;
