@@ -19,9 +19,9 @@ env`](../guides/run.md#with-your-own-mpirun) print them.
 |---|---|---|---|
 """
 END = """
-A setting that does not exist, means nothing or names a file that cannot be used is an error of `antiphon run` before any rank starts,
-with the nearest name that there is. With an `mpirun` of your own the preload object says so in one line, and leaves every call to the
-library: a job that was to run with a setting does not run half with it.
+A setting that does not exist, means nothing or names a file that cannot be used is an error of `antiphon run`
+before any rank starts, with the nearest name that there is. With an `mpirun` of your own the preload object says so
+in one line, and leaves every call to the library: a job that was to run with a setting does not run half with it.
 
 ## Force an algorithm
 
