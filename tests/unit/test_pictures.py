@@ -88,3 +88,13 @@ def test_the_clusters_picture_is_what_the_script_draws(
     for name, (outline, style) in drawn.items():
         assert outline == pytest.approx(kept[name][0], abs=0.2), name
         assert style == kept[name][1], name
+
+
+def test_concepts_show_what_their_commands_draw(monkeypatch: pytest.MonkeyPatch) -> None:
+    """GIVEN the pictures of concepts THEN each has a command, and is what that draws."""
+    script = load("draw_concepts", monkeypatch)
+    commands = script.commands()
+    assert script.shown() == set(commands) and len(commands) >= 5
+    for name, words in commands.items():
+        picture = (script.PICTURES / f"{name}.svg").read_text(encoding="utf-8")
+        assert picture == script.drawn(words), f"{name}.svg: draw it again by scripts/draw_concepts.py"

@@ -28,6 +28,18 @@ STYLE = """
   .token { stroke-dasharray: 2 3; stroke: #999 }
   .node { fill: #f5f5f5 }
   .within { opacity: 0.45 }
+  .page { fill: #fff }
+  @media (prefers-color-scheme: dark) {
+    text { fill: #c9ccd2 }
+    .title { fill: #f2f3f5 }
+    .faint { fill: #969ba5 }
+    .lane { stroke: #454952 }
+    .tick { stroke: #2f333b }
+    .limit { stroke: #ff8a80 }
+    .node { fill: #24272e }
+    .page { fill: #16181d }
+    g { filter: brightness(1.5) }
+  }
 """
 
 
@@ -82,7 +94,7 @@ def time_line(explanation: Explanation) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" '
         f'width="{WIDTH}" height="{height:.0f}">',
         f"<style>{STYLE}</style>",
-        '<rect width="100%" height="100%" fill="#fff"/>',
+        '<rect class="page" width="100%" height="100%"/>',
         *_titles(explanation),
         *_nodes(scale),
         *_axes(scale, limit),
