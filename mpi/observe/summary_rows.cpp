@@ -30,9 +30,10 @@ void add(Json& row, const Json& other, const char* key) {
 void merge_row(Json& row, const Json& other) {
   for (const char* key : {"rank_calls", "bytes", "time_s", "compared_calls", "compared_s", "waiting_s"})
     add(row, other, key);
-  row["calls"] = std::max(row.at("calls").get<std::int64_t>(), other.at("calls").get<std::int64_t>());
-  row["most_bytes"] = std::max(row.at("most_bytes").get<std::int64_t>(), other.at("most_bytes").get<std::int64_t>());
-  row["least_bytes"] = std::min(row.at("least_bytes").get<std::int64_t>(), other.at("least_bytes").get<std::int64_t>());
+  for (const char* key : {"calls", "most_bytes", "most_ranks"})
+    row[key] = std::max(row.at(key).get<std::int64_t>(), other.at(key).get<std::int64_t>());
+  for (const char* key : {"least_bytes", "least_ranks"})
+    row[key] = std::min(row.at(key).get<std::int64_t>(), other.at(key).get<std::int64_t>());
   row["max_time_s"] = std::max(row.at("max_time_s").get<double>(), other.at("max_time_s").get<double>());
 }
 
@@ -61,7 +62,7 @@ Json finished(const Json& row, int ranks, double run_s) {
   done["collective"] = row.at("collective");
   const bool sized = row.at("most_bytes").get<std::int64_t>() >= 0;
   for (const char* key : {"least_bytes", "most_bytes"}) done[key] = sized ? row.at(key) : Json();
-  for (const char* key : {"calls", "rank_calls", "bytes"}) done[key] = row.at(key);
+  for (const char* key : {"least_ranks", "most_ranks", "calls", "rank_calls", "bytes"}) done[key] = row.at(key);
   done["time_s"] = time_s;
   done["max_time_s"] = row.at("max_time_s");
   done["share"] = run_s > 0 ? Json(time_s / run_s) : Json();
@@ -96,6 +97,8 @@ void Rows::count(const CountedCall& call) {
   row.bytes += call.bytes;
   row.least_bytes = std::min(row.least_bytes, call.block_bytes);
   row.most_bytes = std::max(row.most_bytes, call.block_bytes);
+  row.least_ranks = std::min(row.least_ranks, call.ranks);
+  row.most_ranks = std::max(row.most_ranks, call.ranks);
   row.time_s += call.ended_s - call.began_s;
   if (call.name != 0) row.arrivals.add({call.name, call.began_s, call.ended_s, call.ranks});
 }
@@ -116,6 +119,8 @@ Json Rows::own(const ClockScale& clock, MPI_Comm comm) const {
                     {"bytes", row.bytes},
                     {"least_bytes", row.least_bytes},
                     {"most_bytes", row.size_class < 0 ? unknown_bytes : row.most_bytes},
+                    {"least_ranks", row.least_ranks},
+                    {"most_ranks", row.most_ranks},
                     {"time_s", row.time_s},
                     {"max_time_s", row.time_s},
                     {"compared_calls", waited[i].calls},

@@ -32,6 +32,8 @@ class Rows {
     std::int64_t bytes = 0;
     std::int64_t least_bytes = INT64_MAX;
     std::int64_t most_bytes = 0;
+    std::int64_t least_ranks = INT64_MAX;  ///< of the communicators
+    std::int64_t most_ranks = 0;
     double time_s = 0;
     Arrivals arrivals;
   };

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from antiphon.errors import AntiphonError
+from antiphon.model import limits
 from antiphon.output.tables import bytes_text
 
 #: The newest version that is understood. Version 1 had no waiting, no reasons and nothing about the run.
 VERSION = 2
+#: Shorter calls wait for latencies, not for links.
+LEAST_LIMIT_S = 1e-4
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,13 @@ class Row:
     #: An algorithm, or "library", and then why.
     used: str
     reason: str
+    #: The least time of these calls that the nodes' links allow; None where it is not known (`limit_s`).
+    limit_s: float | None = None
+
+    @property
+    def moving_s(self) -> float:
+        """The time without what is known to be waiting."""
+        return self.time_s - (self.waiting_s or 0.0)
 
     @property
     def waiting_share(self) -> float | None:
@@ -54,7 +64,9 @@ def rows(document: Mapping[str, Any]) -> list[Row]:
             f"the summary has version {version}, and this Antiphon knows 1 and {VERSION}",
             hint="read it with the Antiphon that wrote it, or a newer one",
         )
-    found = [_row_of_version_1(row) if version == 1 else _row(row) for row in document["collectives"]]
+    found = [
+        _row_of_version_1(row) if version == 1 else _row(row, limit_s(row, document)) for row in document["collectives"]
+    ]
     return sorted(found, key=lambda row: -row.time_s)
 
 
@@ -67,9 +79,28 @@ def facts(document: Mapping[str, Any]) -> str:
     return ", ".join(words)
 
 
-def _row(row: Mapping[str, Any]) -> Row:
+def limit_s(row: Mapping[str, Any], document: Mapping[str, Any]) -> float | None:
+    """Returns the time that the nodes' links need at least for a row's calls; None where it is not known.
+
+    It is known of calls of all ranks of the run with blocks of one size, on nodes with equally many ranks and links of
+    a known rate. Short calls have none, and nor have nonblocking ones, beside which the program computes.
+    """
+    ranks, nodes = int(document["ranks"]), int(document.get("nodes") or 0)
+    rate = (document.get("network") or {}).get("link_bits_per_s") or 0
+    everybody = row.get("least_ranks") == row.get("most_ranks") == ranks
+    if not everybody or not rate or nodes < 2 or ranks % nodes or row["least_bytes"] != row["most_bytes"]:
+        return None
+    network = limits.Network.blocks(ranks, ranks // nodes, rate * limits.PAYLOAD_SHARE)
+    try:
+        one_s = limits.limit_s(row["collective"], row["most_bytes"] or 0, network)
+    except ValueError:
+        return None
+    return one_s * int(row["calls"]) if one_s and one_s >= LEAST_LIMIT_S else None
+
+
+def _row(row: Mapping[str, Any], least_s: float | None) -> Row:
     return Row(row["collective"], _size(row), row["calls"], row["bytes"], row["time_s"], row["max_time_s"],
-               row["share"], row["waiting_s"], row["algorithm"], row["reason"] or "")  # fmt: skip
+               row["share"], row["waiting_s"], row["algorithm"], row["reason"] or "", least_s)  # fmt: skip
 
 
 def _row_of_version_1(row: Mapping[str, Any]) -> Row:

@@ -44,7 +44,7 @@ def summary_of(path: Path, ranks: int = 40) -> Path:
     """Writes the summary of the same run."""
     row = {"least_bytes": 512, "most_bytes": 512, "calls": 10, "rank_calls": 10 * ranks, "bytes": 1 << 20,
            "time_s": 0.06, "max_time_s": 0.07, "share": 0.2, "waiting_s": 0.05, "moving_s": 0.01, "compared_calls": 80,
-           "reason": None}  # fmt: skip
+           "reason": None, "least_ranks": ranks, "most_ranks": ranks}  # fmt: skip
     rows = [{**row, "collective": "alltoall", "algorithm": "rotated:piece_bytes=16384,window=2"},
             {**row, "collective": "allreduce", "algorithm": "library", "reason": "short: latency decides, and the "
              "library's trees are good at that"}]  # fmt: skip
@@ -58,6 +58,7 @@ def summary_of(path: Path, ranks: int = 40) -> Path:
         "ranks": ranks,
         "nodes": 10,
         **about,
+        "network": {"link_bits_per_s": 100_000_000},
         "collectives": rows,
         "facts": facts,
         "tried": [tried],

@@ -50,6 +50,8 @@ def test_rows(wheel: Mpi, run: Callable[..., Any]) -> None:
     result = run(wheel)
     assert sizes(result.calls("alltoall")) == [(65536, 65536, 3)], "the block, not the buffer"
     assert sizes(result.calls("bcast")) == [(0, 0, 1), (1000, 1024, 2), (2000, 2000, 1)], "powers of two"
+    for collective, ranks in (("alltoall", RANKS), ("scan", RANKS // 2)):
+        assert {(row["least_ranks"], row["most_ranks"]) for row in result.calls(collective)} == {(ranks, ranks)}
     check_waiting(result)
     reasons = {(row["collective"], row["most_bytes"]): row["reason"] for row in result.summary["collectives"]}
     assert all(row["algorithm"] == "library" for row in result.summary["collectives"])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from antiphon import packed
+from antiphon import packed, run_summary
 from antiphon.bench import tables
 from antiphon.bench.collectives import CollectiveMeasurement, CollectiveResults
 from antiphon.bench.testbed import lab_network
@@ -195,3 +195,26 @@ def test_the_least_of_wire_and_host_binds() -> None:
     one_core = {**on_one, "processors": {}}
     assert bound(one_core, "alltoall", 12) == bounds.Bound(1.1, "wire")
     assert bound(one_core, "barrier", 3) is None
+
+
+def row_of(**changes: object) -> dict:
+    """Returns a row of a summary: ten all-to-alls of eight ranks."""
+    row = {"collective": "alltoall", "least_bytes": 65536, "most_bytes": 65536, "calls": 10, "least_ranks": 8}
+    return {**row, "most_ranks": 8, **changes}
+
+
+def test_the_limit_of_a_run_s_calls() -> None:
+    """GIVEN ten all-to-alls of 64 KiB among 8 ranks on 4 nodes THEN 2 · 6 blocks cross each link in each of them."""
+    run = {"ranks": 8, "nodes": 4, "network": {"link_bits_per_s": 100_000_000}}
+    expected_s = 10 * 12 * 65536 * 8 / (1e8 * PAYLOAD_SHARE)
+    assert run_summary.limit_s(row_of(), run) == pytest.approx(expected_s)
+    unknown = [
+        run_summary.limit_s(row_of(least_ranks=2), run),
+        run_summary.limit_s(row_of(least_bytes=1), run),
+        run_summary.limit_s(row_of(least_bytes=8, most_bytes=8), run),
+        run_summary.limit_s(row_of(collective="ialltoall"), run),
+        run_summary.limit_s(row_of(), {**run, "nodes": 3}),
+        run_summary.limit_s(row_of(), {**run, "nodes": 1}),
+        run_summary.limit_s(row_of(), {"ranks": 8, "nodes": 4}),
+    ]
+    assert unknown == [None] * len(unknown)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from antiphon import run_summary
+from antiphon.model import limits
 from antiphon.output.tables import bytes_text, share_text, time_text
 from antiphon.report.page import Bar, Bars, Page, Section, Table, Text
 
@@ -43,12 +44,13 @@ def _time(document: Mapping[str, Any], rows: list[run_summary.Row]) -> Section:
     texts = [f"{time_text(part)}, {share_text(part / run_s)}" for part in parts]
     whole = Bars("The run", "", ["moving data", "waiting", "all else"], [Bar("run", parts, texts)])
     bars = [
-        Bar(f"{row.collective} {row.size} by {row.used}", [row.time_s - (row.waiting_s or 0.0), row.waiting_s or 0.0],
-            [time_text(row.time_s - (row.waiting_s or 0.0)), time_text(row.waiting_s)])
+        Bar(f"{row.collective} {row.size} by {row.used}", [row.moving_s, row.waiting_s or 0.0],
+            [time_text(row.moving_s), time_text(row.waiting_s)])
         for row in rows[:MOST_BARS]
     ]  # fmt: skip
     longest = Bars("Collectives that took longest", "collective", ["moving data", "waiting"], bars)
-    return Section(title, f"{_run_text(document)}{_verdict(waiting_s, moving_s, float(run_s))}", [whole, longest])
+    verdict = _run_text(document) + _verdict(waiting_s, moving_s, float(run_s)) + _least(rows)
+    return Section(title, verdict, [whole, longest])
 
 
 def _verdict(waiting_s: float, moving_s: float, run_s: float) -> str:
@@ -65,6 +67,18 @@ def _verdict(waiting_s: float, moving_s: float, run_s: float) -> str:
     )
 
 
+def _least(rows: list[run_summary.Row]) -> str:
+    """Says what of the time the links themselves need, in the calls of which that is known."""
+    known = [(row.moving_s, row.limit_s) for row in rows if row.limit_s]
+    if not known:
+        return ""
+    moving_s, least_s = (sum(part) for part in zip(*known, strict=True))
+    return (
+        f" Calls of all ranks with blocks of one size moved data for {time_text(moving_s)}; the nodes' links need at "
+        f"least {time_text(least_s)} for them."
+    )
+
+
 def _chosen(document: Mapping[str, Any], rows: list[run_summary.Row]) -> Section:
     lines = [
         [
@@ -76,16 +90,19 @@ def _chosen(document: Mapping[str, Any], rows: list[run_summary.Row]) -> Section
             share_text(row.share),
             share_text(row.waiting_share),
             time_text(row.max_time_s),
+            limits.ratio_text(row.moving_s, row.limit_s),
             row.used,
             row.reason,
         ]
         for row in rows
     ]
-    headings = ["collective", "block", "calls", "bytes in all", "time", "share", "waiting", "longest rank", "done by"]
-    headings += ["because"]
+    headings = ["collective", "block", "calls", "bytes in all", "time", "share", "waiting", "longest rank", "× limit"]
+    headings += ["done by", "because"]
     intro = (
         "Calls: most of any rank. Time: in these calls, mean over ranks. Share: of the run's time. Waiting: the part "
-        "of the time before the last rank came to the call. Because: why the library did it."
+        "of the time before the last rank came to the call. × limit: the time without waiting, as a multiple of what "
+        "the nodes' links need at least; –: not known, short, or not a call of all ranks. Because: why the library did "
+        "it."
     )
     nothing = Text([f"No collective call was seen: {document.get('nothing_seen', 'the program calls none')}."])
     return Section("What was chosen, and why", intro, [Table(headings, lines) if lines else nothing])
