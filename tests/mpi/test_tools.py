@@ -14,6 +14,7 @@ from antiphon.mpi import Mpi
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 RANKS = 3
+ALLOCATOR = sorted(Path("/usr/lib").glob("*/libjemalloc.so.2"))[:1]
 
 Compile = Callable[..., Path]
 Run = Callable[..., Any]
@@ -76,6 +77,17 @@ def test_a_tool_that_finds_the_library_by_itself(wheel: Mpi, compiled: Compile, 
     assert seen(behind) == 0
     assert f"{tool} sees only the calls that Antiphon leaves" in behind.text
     check_antiphon(behind)
+
+
+@pytest.mark.skipif(not ALLOCATOR, reason="no libjemalloc.so.2")
+def test_a_preloaded_allocator(wheel: Mpi, compiled: Compile, run_ranks: Run) -> None:
+    """GIVEN jemalloc before or behind Antiphon THEN Antiphon does the calls, and all memory is jemalloc's."""
+    program = compiled(wheel, [PROGRAMS / "tooled.c", PROGRAMS / "tool.c"])
+    for order in ({"before": ALLOCATOR}, {"behind": ALLOCATOR}):
+        result = run_ranks(wheel, RANKS, [program], **order, **WITH, MALLOC_CONF="stats_print:true")
+        assert seen(result) == RANKS * 3 + 4
+        assert result.text.count("Begin jemalloc statistics") >= RANKS, result.text
+        check_antiphon(result)
 
 
 def test_a_tool_on_one_rank_alone(wheel: Mpi, compiled: Compile, run_ranks: Run) -> None:
