@@ -37,7 +37,8 @@ def _offer_files(app: Sphinx, name: str, source: list[str]) -> None:
     def link(found: re.Match[str]) -> str:
         file = (folder / found[2]).resolve()
         outside = file.is_file() and not file.is_relative_to(app.srcdir)
-        return f"{{download}}`{found[1]} <{found[2]}>`" if outside else found[0]
+        text = found[1].replace("`", "")
+        return f"{{download}}`{text} <{found[2]}>`" if outside else found[0]
 
     source[0] = re.sub(r"\[([^\]]+)\]\(([^)#:\s]+)(?:#[^)]*)?\)", link, source[0])
 
