@@ -10,6 +10,7 @@
 
 #include "job/first_process.hpp"
 #include "job/library_calls.gen.hpp"
+#include "job/loaded_symbols.hpp"
 #include "job/tools.hpp"
 #include "job/warn.hpp"
 

@@ -20,7 +20,4 @@ const std::vector<Tool>& tools_in_line();
 void note_tool_before(void* first, void* by_library);
 void note_tool_behind(void* function, bool comes_back);
 
-/// Tells whether the object that holds `function` refers to `symbol`, so that its calls are bound to this object.
-bool imports(void* function, const char* symbol);
-
 }  // namespace antiphon::mpi

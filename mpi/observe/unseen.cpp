@@ -8,6 +8,7 @@
 
 #include "job/first_process.hpp"
 #include "job/library.hpp"
+#include "job/loaded_symbols.hpp"
 #include "job/tools.hpp"
 #include "job/warn.hpp"
 
@@ -30,9 +31,9 @@ bool wants_summary() {
 
 __attribute__((destructor)) void report_unseen_run() {
   if (started || !wants_summary() || !is_first_process()) return;
-  load_library();
+  void* const finalized = loaded_definition("PMPI_Finalized");
   int over = 0;
-  if (!library_found.load() || !library_fits || PMPI_Finalized(&over) != MPI_SUCCESS || over == 0) return;
+  if (finalized == nullptr || reinterpret_cast<int (*)(int*)>(finalized)(&over) != MPI_SUCCESS || over == 0) return;
   warn("no summary: the program used MPI, but none of its calls came to libantiphon-" ANTIPHON_ABI
        ".so; something calls the MPI library directly (`antiphon doctor` looks for it)");
 }

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +14,7 @@ from typing import Any
 import pytest
 
 from antiphon.mpi import Mpi
+from antiphon.mpi.launch import preload_object
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 RANKS = 3
@@ -122,3 +126,16 @@ def test_a_run_that_is_not_seen_says_so(wheel: Mpi, compiled: Compile, run_ranks
     assert result.returncode == 0 and result.text.count("none of its calls came to libantiphon") == 1, result.text
     result = run_ranks(wheel, 2, [program, "seen"], ANTIPHON_SUMMARY="1")
     assert result.returncode == 0 and result.text.count("no collective call was seen") == 1, result.text
+
+
+@pytest.mark.parametrize("setting", ["ANTIPHON_SUMMARY=1", "ANTIPHON_METRICS=run.prom", "ANTIPHON_TRACE=run.trace"])
+def test_processes_without_mpi(wheel: Mpi, setting: str, tmp_path: Path) -> None:
+    """GIVEN the object in a whole session's LD_PRELOAD THEN programs without MPI run as ever, and nothing is said."""
+    name, _, value = setting.partition("=")
+    settings = {**os.environ, "LD_PRELOAD": str(preload_object(wheel.abi)), name: value}
+    for words in (["ls", "/"], ["sh", "-c", "(true); ls / | cat"], [sys.executable, "-c", "pass"]):
+        result = subprocess.run(
+            words, env=settings, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+        )
+        assert (result.returncode, result.stderr) == (0, ""), words
+    assert list(tmp_path.iterdir()) == []
