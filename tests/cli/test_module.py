@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loads the module files of `antiphon module` with a real Tcl or Lua, and with Environment Modules where it is."""
+"""Loads the module files of `antiphon module` with a real Tcl or Lua, and with Environment Modules where it is. With
+these, an installation of its own goes the way of an administrator (docs/guides/admin.md).
+"""
 
 from __future__ import annotations
 
@@ -7,11 +9,14 @@ import json
 import os
 import shutil
 import subprocess
+import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
 
 from antiphon import __version__, cli
+from antiphon.mpi import Mpi
 from antiphon.mpi.launch import preload_object
 
 #: The commands of a module file, which write down what they are told.
@@ -86,6 +91,81 @@ def test_environment_modules_load_it(written: Path) -> None:
     path, summary, preload = loaded.strip().split("|")
     assert path.split(":")[0] == f"{written}/.{__version__}/bin"
     assert (summary, preload) == ("/tmp/$a [b].txt", str(preload_object("mpich")))
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Installs Antiphon under another prefix, as /opt/antiphon: a virtual environment with a copy of the package."""
+    prefix = tmp_path_factory.mktemp("opt") / "antiphon"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", prefix], check=True, timeout=60)
+    (packages,) = prefix.glob("lib/python*/site-packages")
+    shutil.copytree(Path(cli.__file__).resolve().parent, packages / "antiphon")
+    (packages / "needed.pth").write_text(sysconfig.get_path("purelib") + "\n")  # rich and others: the copy goes first
+    command = prefix / "bin" / "antiphon"
+    command.write_text(f"#!{prefix}/bin/python\nimport sys\nfrom antiphon.cli import main\nsys.exit(main())\n")
+    command.chmod(0o755)
+    return prefix
+
+
+#: What a user does: a program runs while the module is loaded, and once more after it is unloaded.
+USER = """
+state() {{
+  printf '%s\\n' "$1 $PATH|${{LD_PRELOAD-}}|${{CMAKE_PREFIX_PATH-}}|${{PKG_CONFIG_PATH-}}|$(env | grep -c ^ANTIPHON)"
+}}
+module() {{ eval "$(tclsh {modules} sh "$@")"; }}
+state before
+module load fast && state loaded
+{start} -n 2 {program}
+mv run.json accelerated.json
+module unload fast && state unloaded
+{launcher} -n 2 {program}
+"""
+#: mpi/observe/unseen.cpp looks for the library in its destructor, where dlopen of the object itself (next_definition in
+#: mpi/job/library.cpp) runs its destructors a second time.
+ENDS_BADLY = "with ANTIPHON_SUMMARY=…, the object for MPICH aborts processes without MPI at their end, as mpiexec"
+
+
+def write_module(installed: Path, folder: Path, *options: str) -> None:
+    """Writes a module by the installed command, which switches every algorithm on and keeps a summary."""
+    for setting in ("ANTIPHON_FORCE=*:on", f"ANTIPHON_SUMMARY={folder}/run.json", f"ANTIPHON_STORE=:{folder}/known"):
+        options += ("--set", setting)
+    env = {name: value for name, value in os.environ.items() if not name.startswith("ANTIPHON")}
+    command = [installed / "bin" / "antiphon", "module", "-o", folder / "modulefiles", "--name", "fast", *options]
+    subprocess.run(command, env=env, check=True, timeout=60)
+
+
+def states_of(mpi: Mpi, start: str, program: Path, folder: Path) -> dict[str, str]:
+    """Returns what the module changes in the user's shell, before, with and after it."""
+    launcher = f"{mpi.launcher} --oversubscribe" if mpi.family == "openmpi" else str(mpi.launcher)
+    script = USER.format(modules=MODULES, start=start or launcher, launcher=launcher, program=program)
+    env = {"PATH": f"{mpi.launcher.parent}:/usr/bin:/bin", "LD_LIBRARY_PATH": str(mpi.libmpi.parent),
+           "MODULEPATH": str(folder / "modulefiles"), "HOME": str(folder), "OMPI_ALLOW_RUN_AS_ROOT": "1",
+           "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}  # fmt: skip
+    command = ["sh", "-ec", script]
+    done = subprocess.run(command, env=env, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0 and done.stdout.count("ranks 2 sum 2") == 2, done.stderr
+    return dict(line.split(" ", 1) for line in done.stdout.splitlines() if "|" in line)
+
+
+@pytest.mark.skipif(MODULES is None, reason="no Environment Modules")
+@pytest.mark.parametrize("way", ["command", "switched on"])
+def test_an_administrators_way(
+    way: str, mpi: Mpi, program: Path, installed: Path, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """GIVEN an installation and its module THEN a program is accelerated while it is loaded, and nothing remains."""
+    if way == "switched on" and mpi.abi != "openmpi":
+        request.applymarker(pytest.mark.xfail(strict=True, reason=ENDS_BADLY))
+    on = way == "switched on"
+    write_module(installed, tmp_path, *(["--switch-on", mpi.abi] if on else []))
+    states = states_of(mpi, "" if on else "antiphon run", program, tmp_path)
+    (preloaded,) = installed.glob(f"lib/python*/site-packages/antiphon/lib/libantiphon-{mpi.abi}.so")
+    path, preload, *_ = states["loaded"].split("|")
+    assert path.startswith(f"{tmp_path}/modulefiles/fast/.{__version__}/bin:")
+    assert preload == (str(preloaded) if on else "")
+    rows = json.loads((tmp_path / "accelerated.json").read_text())["collectives"]
+    assert [row["algorithm"] for row in rows if row["collective"] == "allreduce"] not in ([], ["library"])
+    assert states["unloaded"] == states["before"] and states["before"].endswith("||||0")
+    assert not (tmp_path / "run.json").exists(), "a run without the module has nothing of it"
 
 
 def test_the_command_is_there_alone(written: Path) -> None:
