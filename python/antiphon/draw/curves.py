@@ -14,7 +14,7 @@ from antiphon.output import files
 
 #: A curve is a list of (bytes, seconds), by size.
 Curve = Sequence[tuple[int, float]]
-_INSTALL = "pip install 'antiphon[plots]'"
+_INSTALL = "pip install matplotlib plotext"
 
 
 @dataclass(frozen=True)
