@@ -70,7 +70,7 @@ NOT_HERE = {
     r"tune$|tune --(profile|hostfile|model)|tune -n|traffic --verify": "measures for minutes",
 }
 if importlib.util.find_spec("mpi4py") is None:
-    NOT_HERE[r"script\.py"] = "needs mpi4py"
+    NOT_HERE[r"script\.py|collectives\.py"] = "needs mpi4py"
 #: Shorter forms of what measures.
 SHORTER = {"selftest": ["--budget", "5"], "probe": ["--budget", "5"], "bench": ["--budget", "0.1"]}
 #: Programs of the tutorials, whose place the solver takes: the commands are tried, not the programs.
@@ -117,6 +117,7 @@ class Place:
         (f / "tests" / "data").mkdir(parents=True)
         shutil.copy(ROOT / "tests" / "data" / "ethernet-16.openmpi.json", f / "tests" / "data")
         (f / "script.py").write_text(SCRIPT)
+        shutil.copytree(ROOT / "examples" / "mpi4py", f / "examples" / "mpi4py")
         (f / "nodes").write_text("localhost slots=4\n")
         for name in ("machine.json", "cluster.json", "a.json", "b.json"):
             shutil.copy(ROOT / "tests" / "data" / "gigabit-8.mpich.json", f / name)
@@ -206,6 +207,13 @@ def fresh(folder: Path, words: Sequence[str]) -> Path:
     return copy
 
 
+def make_folders(words: Sequence[str], copy: Path) -> None:
+    """Makes the folders of files of metrics that a command writes, which stand alone or as a variable's value."""
+    for word in words:
+        if word.endswith(".prom"):
+            (copy / word.rpartition("=")[2]).parent.mkdir(parents=True, exist_ok=True)
+
+
 def try_one(place: Place, line: page_commands.Line, *, labs: bool) -> tuple[str, str]:
     """Returns the outcome in a word, and what is to be known about it."""
     why = "the form of a command" if line.is_form else reason(line.text, labs=labs)
@@ -213,9 +221,7 @@ def try_one(place: Place, line: page_commands.Line, *, labs: bool) -> tuple[str,
         return "parsed", why
     words = here(line.words, place.folder)
     copy = fresh(place.folder, words)
-    for word in words:
-        if word.endswith(".prom"):
-            Path(word).parent.mkdir(parents=True, exist_ok=True)
+    make_folders(words, copy)
     began = time.monotonic()
     try:
         done = Place(copy).antiphon(words)

@@ -90,6 +90,18 @@ def load(name: str) -> ModuleType:
 LINES = load("page_commands").lines()
 
 
+def test_page_commands_write_nothing_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """GIVEN files that commands of pages name THEN their folders are made in the copy that the command runs in."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    script = load("run_page_commands")
+    line = "antiphon module -o /opt/modules --set ANTIPHON_METRICS=/tmp/a/x.prom --metrics /var/b/y.prom c/z.prom"
+    words = script.here(shlex.split(line), tmp_path / "pages")
+    script.make_folders(words, tmp_path / "pages-copy")
+    assert sorted(path.name for path in (tmp_path / "pages-copy").iterdir()) == ["a", "b", "c"]
+    assert list((tmp_path / "here").iterdir()) == []
+
+
 def command_lines() -> list[str]:
     """Returns the commands of all pages, but forms that leave parts out."""
     return sorted({line.text for line in LINES if not line.is_form})
