@@ -56,7 +56,7 @@ def test_the_site_has_no_broken_link() -> None:
     assert result.returncode == 0, result.stderr
 
 
-CONCEPTS, RESULTS = sorted(DOCS.glob("concepts/*.md")), sorted(set(DOCS.glob("measurements/*.md")))
+CONCEPTS, RESULTS = sorted(DOCS.glob("concepts/*.md")), sorted(DOCS.glob("measurements/**/*.md"))
 
 
 @pytest.mark.parametrize("page", CONCEPTS, ids=lambda page: page.stem)
@@ -64,12 +64,21 @@ def test_a_concept_is_short(page: Path) -> None:
     assert len(page.read_text().splitlines()) <= 150, "split it: one idea a page"
 
 
-@pytest.mark.parametrize("page", [p for p in RESULTS if p.stem != "index"], ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page", [p for p in RESULTS if p.stem != "index"], ids=lambda page: f"{page.parent.name}/{page.stem}"
+)
 def test_a_page_of_results_begins_with_its_answer(page: Path) -> None:
-    """GIVEN such a page THEN question and answer come first, then what it does not show; the index says the same."""
+    """GIVEN such a page THEN question and answer come first, then what it does not show.
+
+    The index says the same of a page beside it, and of a page in a folder the page with the folder's name.
+    """
     found = re.match(r"# .*\n\n\*\*(.*\?)\*\* (.*)\n\n\*\*It does not show:\*\* .*\n\n", page.read_text())
     assert found is not None
-    assert f"| [{found[1]}]({page.name}) | {found[2]} |" in (DOCS / "measurements" / "index.md").read_text()
+    if page.parent.name == "measurements":
+        assert f"| [{found[1]}]({page.name}) | {found[2]} |\n" in (DOCS / "measurements" / "index.md").read_text()
+    else:
+        above = page.parent.with_suffix(".md").read_text()
+        assert f"\n- [{found[1]}]({page.parent.name}/{page.name}) {found[2]}\n" in above
 
 
 def test_pages_are_small() -> None:
