@@ -11,7 +11,7 @@ namespace {
 /// What a permission costs its receiver's port and processor.
 constexpr double permission_s = 20e-6;
 /// Ranks that nothing holds together drift apart, and a port then waits for a sender that is busy elsewhere. These
-/// factors on the time without delays were measured on 16 nodes at 100 Mb/s (docs/measurements/compiled.md).
+/// factors on the time without delays were measured on 16 nodes at 100 Mb/s (docs/measurements/compiled/schedules.md).
 constexpr double drift_of_tokens = 1.45;
 constexpr double drift_of_grants = 1.4;
 constexpr double drift_of_lockstep = 1.18;
