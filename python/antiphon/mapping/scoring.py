@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from antiphon.traffic import Edges, Part, Traffic
 
 #: Predictions that differ by less say nothing: more where messages are short, whose time is more that of processors
-#: than of wires (how far off they are, by size: docs/measurements/model.md).
+#: than of wires (how far off they are, by size: docs/measurements/model/by-size.md).
 NEAR = 0.03
 NEAR_WHEN_SHORT = 0.1
 SHORT_BYTES = 1024
