@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Draws README's picture, in light and dark, from the samples that docs/measurements/defaults.md shows.
+"""Draws README's picture, in light and dark, from the samples that docs/measurements/defaults/sixteen-nodes.md shows.
 
 For each collective one bar is the library's time and one is Antiphon's, both in multiples of the time that the busiest
 link needs for the bytes. Needs matplotlib (the extra `antiphon[plots]`). tests/unit/test_pictures.py draws it again.

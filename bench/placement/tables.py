@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the tables of docs/measurements/placement.md from the samples that slices have left."""
+"""Makes the tables of docs/measurements/placement.md and its folder from the samples that slices have left."""
 
 from __future__ import annotations
 

@@ -81,6 +81,11 @@ def test_a_page_of_results_begins_with_its_answer(page: Path) -> None:
         assert f"\n- [{found[1]}]({page.parent.name}/{page.name}) {found[2]}\n" in above
 
 
+@pytest.mark.parametrize("page", [p for p in RESULTS if p.parent.name != "measurements" or p.with_suffix("").is_dir()])
+def test_a_page_of_results_has_few_tables(page: Path) -> None:
+    assert len(re.findall(r"^\|[-:|]+\|$", page.read_text(), re.MULTILINE)) <= 2, "split it: one question a page"
+
+
 def test_pages_are_small() -> None:
     """GIVEN what Sphinx makes of a page (about three times its text, and 60 KB around it) THEN none can exceed 1 MB."""
     assert max(path.stat().st_size for path in DOCS.rglob("*.md")) < 250_000
