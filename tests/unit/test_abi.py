@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -48,6 +50,54 @@ def test_preload_objects_export_what_headers_look_up(abi: ModuleType, name: str)
 def test_the_core_exports_the_codecs(abi: ModuleType) -> None:
     functions = {name for name in named(abi.now(), "function") if name.startswith("antiphon_codec_")}
     assert len(functions) > 10 and exported(launch.lib_dir() / "libantiphon_core.so") == functions
+    symbols = (ROOT / "packaging" / "debian" / "antiphon.symbols").read_text(encoding="utf-8")
+    assert set(re.findall(r"^ (antiphon_\w+)@Base ", symbols, re.MULTILINE)) == functions
+
+
+@pytest.fixture
+def abidiff() -> None:
+    if shutil.which("abidiff") is None or shutil.which("abidw") is None:
+        pytest.skip("abidiff is not installed (Debian's package abigail-tools)")
+
+
+def test_functions_and_types_of_the_built_library_are_unchanged(abi: ModuleType, abidiff: None) -> None:
+    """GIVEN the codecs' library that `make setup` built THEN a program that was built before finds what it knows."""
+    built = ROOT / "build" / "wheel"
+    if not abi.with_types(built):
+        pytest.skip(f"{built} has no library with debug information: make setup")
+    assert all(abi.kept_types(path).is_file() for path in abi.with_types(built))
+    assert not "".join(map(abi.differing_types, abi.with_types(built)))
+
+
+LIBRARY = """
+# 1 "antiphon_codec.h"
+struct Options { int codec; long bytes; };
+extern "C" int antiphon_codec_take(const Options* options) { return options->codec; }
+extern "C" int antiphon_codec_give(int codec) { return codec; }
+extern "C" int antiphon_core_query(int private_part) { return private_part; }
+"""
+
+
+@pytest.mark.parametrize(("old", "new", "said"), [
+    ("", "", ""),
+    ("int private_part", "long private_part", ""),
+    ("int codec; long bytes", "long bytes; int codec", "antiphon_codec_take"),
+    ("_give(int codec)", "_give(long codec)", "antiphon_codec_give"),
+    ("antiphon_codec_give", "antiphon_codec_gave", "antiphon_codec_give"),
+])  # fmt: skip
+def test_changed_types_are_seen(
+    abi: ModuleType, abidiff: None, old: str, new: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """GIVEN a library whose structure or function changed THEN abidiff names the function that a program calls."""
+    monkeypatch.setattr(abi, "kept", lambda: tmp_path / "0.1.txt")
+    library = tmp_path / abi.LIBRARIES[0]
+    for text in (LIBRARY, LIBRARY.replace(old, new)):
+        command = ["g++", "-g", "-shared", "-fPIC", "-x", "c++", "-", "-o", library]
+        subprocess.run(command, input=text, text=True, timeout=60, check=True)
+        if not abi.kept_types(library).exists():
+            abi.write_types(library)
+    assert abi.with_types(tmp_path) == [library]
+    assert said in abi.differing_types(library) and bool(said) == bool(abi.differing_types(library))
 
 
 HEADER = """
