@@ -5,7 +5,8 @@
 sdist        the source package; with the MPI headers, so that building it needs no network and no MPI library
 wheel        for this machine, with all three preload objects, for glibc 2.28 and newer (manylinux_2_28)
 cross-wheel  the same for aarch64, by Debian's cross compiler
-deb          Debian's packages antiphon and libantiphon-dev, by dpkg-buildpackage; lintian looks at them
+deb          Debian's packages antiphon and libantiphon-dev, and their source package, by dpkg-buildpackage; lintian and
+             abidiff look at them
 rpm          packages antiphon and antiphon-devel, by rpmbuild from packaging/antiphon.spec; rpmlint looks at them
 recipes      for Spack, EasyBuild and conda, and images of Docker and Apptainer: dist/recipes, see scripts/recipes.py
 
@@ -180,17 +181,22 @@ def deb(headers: Path) -> Path:
     """Makes Debian's packages."""
     if shutil.which("dpkg-buildpackage") is None or shutil.which("dh_python3") is None:
         fail(
-            "Debian's build tools are missing", "apt-get install dpkg-dev debhelper dh-python lintian cmake ninja-build"
+            "Debian's build tools are missing",
+            "apt-get install dpkg-dev debhelper dh-python lintian abigail-tools cmake ninja-build",
         )
     say("packages of Debian")
     tree = source_tree(headers)
     shutil.copytree(ROOT / "packaging" / "debian", tree / "debian")
     (tree / "debian" / "changelog").write_text(debian_changelog(), encoding="utf-8")
-    logged(["dpkg-buildpackage", "-us", "-uc", "-b"], tree, "deb")
+    logged(["dpkg-buildpackage", "-us", "-uc", "-F"], tree, "deb")
     made = sorted(path for path in WORK.glob(f"*antiphon*_{version()}_*.deb") if "dbgsym" not in path.name)
+    source = [WORK / f"antiphon_{version()}.{kind}" for kind in ("dsc", "tar.xz")]
     if shutil.which("lintian") is not None:
-        call(["lintian", "--allow-root", "--fail-on", "error,warning", *made])
-    return collected(made)
+        call(["lintian", "--allow-root", "--display-info", "--fail-on", "error,warning,info", source[0], *made])
+    if shutil.which("abidiff") is not None:
+        (built,) = tree.glob("obj-*")  # It has the debug information that is stripped from the packages.
+        call([sys.executable, ROOT / "scripts" / "abi.py", "--check", "--built", built], stdout=sys.stderr)
+    return collected([*made, *source])
 
 
 def collected(made: Sequence[Path]) -> Path:
