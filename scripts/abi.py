@@ -33,8 +33,13 @@ ENUMERATOR = re.compile(r"\b(ANTIPHON_\w+) = (\w+)")
 DEFINED = re.compile(r"^#define (ANTIPHON_\w+) (.+)$", re.MULTILINE)
 #: Lists libraries below the folder of a build. The preload object of one ABI stands for all: the sources are the same.
 LIBRARIES = (Path("libantiphon_core.so"), Path("mpi", "libantiphon-mpich.so"))
-#: What a program sees of a library. All else is of MPI, or between the core and its Python package.
-SEEN = "[suppress_function]\n  name_not_regexp = ^antiphon_(codec|impl)_\n  drop = yes\n"
+#: What a program sees of a library. All else is of MPI, or between the core and its Python package. The first line
+#: keeps symbols, the second functions.
+SEEN = """[suppress_function]
+  symbol_name_not_regexp = ^antiphon_(codec|impl)_
+  name_not_regexp = ^antiphon_(codec|impl)_
+  drop = yes
+"""
 #: What differs from machine to machine, and from version to version, is no part of the interface.
 PLAIN = ("--no-corpus-path", "--no-comp-dir-path", "--short-locs", "--no-elf-needed", "--no-architecture",
          "--no-parameter-names", "--drop-undefined-syms", "--exported-interfaces-only")  # fmt: skip
