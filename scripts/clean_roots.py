@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Installs the packages of dist/ on clean systems, as a user without root, and runs accelerated programs there.
 
-clean_roots.py [--suite bookworm] [--suite trixie] [source] [wheel] [sdist] [deb] [image]   (as root; needs debootstrap)
+clean_roots.py [--suite bookworm] [--suite trixie] [source] [tests] [wheel] [sdist] [deb] [rpm] [image]
 
 Each suite gets a root made by debootstrap, kept in build/roots. A package goes into a copy of it that is thrown away.
 Then a user runs `antiphon selftest` on an emulated cluster of four nodes, and on one node a program with a forced
 algorithm, whose summary must name it. `source` has the last commit's files, and runs README's `make demo`; `tests` runs
-`make test`, too. `image` builds the image of packaging/docker by buildah, on that root as its base, and runs that
-program in it. Prints how long each step took; exit code 1: a step failed.
+`make test`, too. With `deb` and `rpm` the user also compiles programs against the package of headers, by pkg-config and
+by CMake, and runs them; rpm is not asked for dependencies, which Debian's packages are. `image` builds the image of
+packaging/docker by buildah, on that root as its base, and runs that program in it. Prints how long each step took; exit
+code 1: a step failed. This needs root and debootstrap.
 """
 
 from __future__ import annotations
@@ -30,6 +32,11 @@ DIST = ROOT / "dist"
 USER = 1000
 #: The Python of each suite, for which wheels are fetched.
 PYTHONS = {"bookworm": "3.11", "trixie": "3.13"}
+#: What a user of a distribution's packages has: an MPI library, and what compiles programs for it. debootstrap does not
+#: see that libopenmpi-dev needs automake.
+DISTRIBUTION = ("automake", "cmake", "g++", "iproute2", "libopenmpi-dev", "make", "openmpi-bin", "pkg-config",
+                "python3-jinja2", "python3-jsonschema", "python3-numpy", "python3-pyelftools",
+                "python3-rich")  # fmt: skip
 #: What a machine has besides the package: Python, what the emulated cluster needs.
 SYSTEM = {
     "source": ("g++", "iproute2", "make", "nftables", "python3-venv"),
@@ -37,15 +44,8 @@ SYSTEM = {
     "wheel": ("python3-venv", "iproute2"),
     "sdist": ("python3-venv", "iproute2", "g++"),
     "image": ("python3-venv", "iproute2"),
-    "deb": (
-        "iproute2",
-        "openmpi-bin",
-        "python3-jinja2",
-        "python3-jsonschema",
-        "python3-numpy",
-        "python3-pyelftools",
-        "python3-rich",
-    ),
+    "deb": DISTRIBUTION,
+    "rpm": (*DISTRIBUTION, "rpm"),
 }
 #: Whom this machine trusts when it fetches from PyPI.
 CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
@@ -66,6 +66,22 @@ program="$(antiphon prefix --lib)/antiphon-demo-fft3d-$2"
 export OMPI_MCA_rmaps_base_oversubscribe=1
 antiphon run -n 4 --mpi "$1" --force alltoall:rotated --summary=/tmp/run.json "$program" S
 grep -q '"algorithm": "rotated' /tmp/run.json
+"""
+#: A project that is built against the package of headers.
+PROJECT = ROOT / "tests" / "data" / "user"
+#: Builds it into a folder of /tmp, and runs both of its programs, one of them under Antiphon.
+BY_PKG_CONFIG = """
+mkdir /tmp/by-pkg-config; cd /tmp/by-pkg-config
+mpicc /user/calls.c $(pkg-config --cflags --libs antiphon) -o calls
+cc /user/codecs.c $(pkg-config --cflags --libs antiphon-codec) -o codecs
+"""
+BY_CMAKE = """
+cmake -S /user -B /tmp/by-cmake -DCMAKE_C_COMPILER=mpicc; cmake --build /tmp/by-cmake; cd /tmp/by-cmake
+"""
+BUILT = """
+export OMPI_MCA_rmaps_base_oversubscribe=1
+test "$(./codecs)" = "codecs 1"
+antiphon run -n 2 --mpi "$(echo /usr/lib/*/libmpi.so.40)" ./calls | grep -x "version [1-9][0-9]*"
 """
 
 
@@ -212,11 +228,17 @@ def with_make(clean: Clean, tests: bool) -> None:
         clean.step("make test", lambda: clean.run("cd ~/antiphon; make test", timeout_s=4 * 3600))
 
 
-def with_dpkg(clean: Clean, package: Path) -> None:
-    """Installs Debian's package for everybody; its dependencies are there."""
-    shutil.copy(package, clean.root / "package.deb")
-    clean.step("dpkg -i", lambda: clean.run("dpkg -i /package.deb", user=False))
+def with_distribution(clean: Clean, packages: Sequence[Path]) -> None:
+    """Installs the packages of a distribution for everybody; what they depend on is there."""
+    (clean.root / "packages").mkdir()
+    for package in packages:
+        shutil.copy(package, clean.root / "packages")
+    shutil.copytree(PROJECT, clean.root / "user")
+    install = "dpkg -i" if clean.kind == "deb" else "rpm -i --nodeps"
+    clean.step(f"{clean.kind} installed", lambda: clean.run(f"{install} /packages/*", user=False))
     used(clean, "$(echo /usr/lib/*/libmpi.so.40)", "openmpi")
+    clean.step("program by pkg-config", lambda: clean.run(BY_PKG_CONFIG + BUILT))
+    clean.step("program by CMake", lambda: clean.run(BY_CMAKE + BUILT))
 
 
 class Images:
@@ -285,7 +307,9 @@ def tried(suite: str, kind: str) -> Clean:
     if kind in ("source", "tests"):
         with_make(clean, tests=kind == "tests")
     elif kind == "deb":
-        with_dpkg(clean, newest("antiphon_*.deb"))
+        with_distribution(clean, [newest("antiphon_*.deb"), newest("libantiphon-dev_*.deb")])
+    elif kind == "rpm":
+        with_distribution(clean, [newest("antiphon-[0-9]*.rpm"), newest("antiphon-devel-*.rpm")])
     elif kind == "image":
         with_buildah(clean, newest("antiphon-*x86_64.whl"))
     else:

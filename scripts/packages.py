@@ -168,11 +168,11 @@ def repaired(made: Path, tools: Path, processor: str) -> Path:
     return Path(shutil.copy(path, DIST / path.name))
 
 
-def logged(command: Sequence[str | Path], folder: Path, name: str) -> None:
-    """Runs a build, whose output goes to a file."""
-    log = WORK / f"{name}.log"
+def logged(command: Sequence[str | Path], folder: Path, name: str, **variables: str) -> None:
+    """Runs a build with more variables of the environment; its output goes to a file."""
+    log, env, words = WORK / f"{name}.log", {**os.environ, **variables}, [str(word) for word in command]
     with log.open("wb") as file:
-        done = subprocess.run([str(word) for word in command], cwd=folder, stdout=file, stderr=file, check=False)
+        done = subprocess.run(words, cwd=folder, env=env, stdout=file, stderr=file, check=False)
     if done.returncode != 0:
         fail(f"{command[0]} failed", f"see {log.relative_to(ROOT)}")
 
@@ -188,7 +188,8 @@ def deb(headers: Path) -> Path:
     tree = source_tree(headers)
     shutil.copytree(ROOT / "packaging" / "debian", tree / "debian")
     (tree / "debian" / "changelog").write_text(debian_changelog(), encoding="utf-8")
-    logged(["dpkg-buildpackage", "-us", "-uc", "-F"], tree, "deb")
+    # Packages with debug information would be left behind.
+    logged(["dpkg-buildpackage", "-us", "-uc", "-F"], tree, "deb", DEB_BUILD_OPTIONS="noautodbgsym")
     made = sorted(path for path in WORK.glob(f"*antiphon*_{version()}_*.deb") if "dbgsym" not in path.name)
     source = [WORK / f"antiphon_{version()}.{kind}" for kind in ("dsc", "tar.xz")]
     if shutil.which("lintian") is not None:

@@ -15,45 +15,12 @@ import pytest
 from antiphon import __version__, cli
 from antiphon.mpi import discover
 
-PROJECT = """
-cmake_minimum_required(VERSION 3.22)
-project(user C CXX)
-find_package(Antiphon {version} REQUIRED COMPONENTS antiphon codec)
-add_executable(calls calls.c)
-target_link_libraries(calls PRIVATE Antiphon::antiphon)
-add_executable(codecs codecs.c)
-target_link_libraries(codecs PRIVATE Antiphon::codec)
-"""
-CALLS = """
-#include <antiphon.h>
-#include <stdio.h>
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  printf("version %d\\n", antiphon_version());
-  MPI_Finalize();
-  return 0;
-}
-"""
-CODECS = """
-#include <antiphon_codec.h>
-#include <stdio.h>
-int main(void) { printf("codecs %d\\n", antiphon_codec_available() != 0); return 0; }
-"""
+USER = Path(__file__).resolve().parents[1] / "data" / "user"
 
 
 def prefix(capsys: pytest.CaptureFixture[str], *words: str) -> Path:
     assert cli.main(["prefix", *words]) == 0
     return Path(capsys.readouterr().out.strip())
-
-
-def write(folder: Path, version: str = __version__) -> Path:
-    for name, text in (
-        ("CMakeLists.txt", PROJECT.replace("{version}", version)),
-        ("calls.c", CALLS),
-        ("codecs.c", CODECS),
-    ):
-        (folder / name).write_text(text)
-    return folder
 
 
 def configure(folder: Path, place: Path, **variables: object) -> subprocess.CompletedProcess[str]:
@@ -77,7 +44,9 @@ def test_a_project_of_cmake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     mpi = next((found for found in discover() if (found.prefix / "bin" / "mpicc").exists() and found.launcher), None)
     if mpi is None:
         pytest.skip("no MPI with a compiler")
-    found = configure(write(tmp_path), prefix(capsys), CMAKE_C_COMPILER=mpi.prefix / "bin" / "mpicc")
+    shutil.copytree(USER, tmp_path, dirs_exist_ok=True)
+    compiler = mpi.prefix / "bin" / "mpicc"
+    found = configure(tmp_path, prefix(capsys), CMAKE_C_COMPILER=compiler, ANTIPHON_WANTED=__version__)
     assert found.returncode == 0, found.stdout + found.stderr
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     build = ["cmake", "--build", tmp_path / "build"]
@@ -91,12 +60,12 @@ def test_a_project_of_cmake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_another_version_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text = PROJECT.replace("project(user C CXX)", "project(user NONE)").partition("add_executable")[0]
-    (tmp_path / "CMakeLists.txt").write_text(text.replace("{version}", "9.0"))
-    found = configure(tmp_path, prefix(capsys))
+    text = (USER / "CMakeLists.txt").read_text().replace("user C CXX", "user NONE").partition("add_executable")[0]
+    (tmp_path / "CMakeLists.txt").write_text(text)
+    found = configure(tmp_path, prefix(capsys), ANTIPHON_WANTED="9.0")
     assert found.returncode != 0 and f"version: {__version__}" in found.stderr
-    (tmp_path / "CMakeLists.txt").write_text(text.replace("{version}", "").replace(" codec)", " fortran)"))
-    found = configure(tmp_path, prefix(capsys))
+    (tmp_path / "CMakeLists.txt").write_text(text.replace(" codec)", " fortran)"))
+    found = configure(tmp_path, prefix(capsys), ANTIPHON_WANTED="")
     assert found.returncode != 0 and "no component fortran" in found.stderr
 
 
@@ -109,9 +78,8 @@ def test_pkg_config(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
     assert ask("--modversion", "antiphon") == [__version__]
     assert ask("--cflags", "antiphon")
-    (tmp_path / "codecs.c").write_text(CODECS)
     flags = ask("--cflags", "--libs", "antiphon-codec")
-    subprocess.run(["cc", tmp_path / "codecs.c", "-o", tmp_path / "codecs", *flags], timeout=60, check=True)
+    subprocess.run(["cc", USER / "codecs.c", "-o", tmp_path / "codecs", *flags], timeout=60, check=True)
     assert subprocess.run([tmp_path / "codecs"], capture_output=True, timeout=30, check=True).stdout == b"codecs 1\n"
 
 
