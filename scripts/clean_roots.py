@@ -246,6 +246,7 @@ class Images:
 
     def __init__(self, folder: Path) -> None:
         self.folders = [Path(f"{folder}.images"), Path(f"{folder}.run")]
+        self.container = ""
         self.command = ["buildah", "--root", self.folders[0], "--runroot", self.folders[1], "--storage-driver", "vfs"]
 
     def say(self, *words: str | Path) -> str:
@@ -261,10 +262,15 @@ class Images:
         self.say("copy", empty, root, "/")
         return bool(empty and self.say("commit", empty, name))
 
-    def run(self, name: str, script: str) -> bool:
-        """Runs a shell script in an image."""
-        container = self.say("from", f"localhost/{name}")
-        line = ["run", "--isolation", "chroot", container, "--", "sh", "-e", "-c", f"{script}\necho has ended well"]
+    def start(self, name: str) -> bool:
+        """Makes a container from an image, whose files are copied."""
+        self.container = self.say("from", f"localhost/{name}")
+        return bool(self.container)
+
+    def run(self, script: str) -> bool:
+        """Runs a shell script in the container."""
+        line = ["run", "--isolation", "chroot", self.container, "--"]
+        line += ["sh", "-e", "-c", f"{script}\necho has ended well"]
         return "has ended well" in self.say(*line)
 
 
@@ -281,7 +287,8 @@ def with_buildah(clean: Clean, package: Path) -> None:
     as_root = "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; set -- openmpi openmpi; "
     clean.step("base image", lambda: images.of_root(clean.root, "base"))
     clean.step("image by Dockerfile", lambda: bool(images.say("build", *options, context)))
-    clean.step("algorithm forced", lambda: images.run("antiphon", as_root + PROGRAM))
+    clean.step("container from the image", lambda: images.start("antiphon"))
+    clean.step("algorithm forced", lambda: images.run(as_root + PROGRAM))
     for folder in (context, *images.folders):
         shutil.rmtree(folder, ignore_errors=True)
 
