@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What do other people's programs gain? Runs Debian's HPC Challenge, LAMMPS and CP2K in a lab, without Antiphon and with.
+
+  apt-get install hpcc lammps cp2k
+  python bench/applications/measure.py --pairs 5 --json FILE lammps cp2k hpcc
+  python bench/applications/measure.py --table FILE.gz
+
+The programs are as the distribution built them, for its Open MPI. Runs alternate; each is by an empty cache, with
+default settings. The figures are what the programs say of themselves; results of numbers must be equal. Needs an idle
+machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shutil
+import statistics
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from antiphon import packed
+from antiphon.documents import parse_json
+from antiphon.lab import Lab, load_cluster
+from antiphon.mpi import Mpi, by_name, launch
+
+HERE = Path(__file__).resolve().parent
+KINDS = ("plain", "antiphon")
+CLUSTER = 'name = "applications"\nnodes = {nodes}\nranks_per_node = {per_node}\nrate = "{rate}"\n'
+
+
+def lammps_figures(folder: Path) -> dict[str, float]:
+    """The time of all steps, and that of the mesh, whose transforms are collectives."""
+    text = (folder / "log.lammps").read_text(encoding="utf-8")
+    loop, mesh = re.search(r"Loop time of ([\d.]+)", text), re.search(r"Kspace +\| *[\d.]+ *\| *([\d.]+)", text)
+    assert loop is not None and mesh is not None, text[-2000:]
+    return {"all steps": float(loop[1]), "mesh (Kspace)": float(mesh[1])}
+
+
+def lammps_result(folder: Path) -> str:
+    """The energies of the last step."""
+    text = (folder / "log.lammps").read_text(encoding="utf-8")
+    return text.partition("Loop time")[0].strip().splitlines()[-1]
+
+
+def cp2k_figures(folder: Path) -> dict[str, float]:
+    text = (folder / "water.out").read_text(encoding="utf-8")
+    found = re.search(r"^ CP2K +\d+ .* (\d+\.\d+)$", text, re.MULTILINE)
+    assert found is not None, text[-2000:]
+    return {"whole calculation": float(found[1])}
+
+
+def cp2k_result(folder: Path) -> str:
+    text = (folder / "water.out").read_text(encoding="utf-8")
+    return " ".join(re.findall(r"ENERGY\| Total.*?(-?[\d.]+)$", text, re.MULTILINE))
+
+
+def hpcc_values(folder: Path) -> dict[str, str]:
+    text = (folder / "hpccoutf.txt").read_text(encoding="utf-8", errors="replace")
+    return dict(line.split("=", 1) for line in text.splitlines() if re.fullmatch(r"\w+=[-\w.+]+", line))
+
+
+def hpcc_figures(folder: Path) -> dict[str, float]:
+    """Rates, as their inverse: what one unit of work takes."""
+    rates = {
+        "HPL": "HPL_Tflops",
+        "PTRANS": "PTRANS_GBs",
+        "FFT": "MPIFFT_Gflops",
+        "RandomAccess": "MPIRandomAccess_GUPs",
+    }
+    values = hpcc_values(folder)
+    return {name: 1 / float(values[key]) for name, key in rates.items()}
+
+
+def hpcc_result(folder: Path) -> str:
+    return "Success=" + hpcc_values(folder)["Success"]
+
+
+@dataclass(frozen=True)
+class Application:
+    """A program of the distribution, its input, and how to read what it says."""
+
+    argv: tuple[str, ...]
+    input: str
+    figures: Callable[[Path], dict[str, float]]
+    result: Callable[[Path], str]
+
+
+APPLICATIONS = {
+    "lammps": Application(("lmp", "-in", "in.pppm"), "in.pppm", lammps_figures, lammps_result),
+    "cp2k": Application(("cp2k.psmp", "-i", "water.inp", "-o", "water.out"), "water.inp", cp2k_figures, cp2k_result),
+    "hpcc": Application(("hpcc",), "hpccinf.txt", hpcc_figures, hpcc_result),
+}
+
+
+def run(lab: Lab, mpi: Mpi, application: Application, kind: str) -> dict[str, Any]:
+    """Runs a program once in a directory of its own."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        shutil.copy(HERE / application.input, folder)
+        argv = [shutil.which(application.argv[0]) or application.argv[0], *application.argv[1:]]
+        env = {"OMP_NUM_THREADS": "1", "XDG_CACHE_HOME": name}
+        preload = [launch.preload_object(mpi.abi)] if kind == "antiphon" else []
+        lab.mpirun(mpi, lab.spec.ranks, argv, env=env, preload=preload, map_by="slot", cwd=folder).check()
+        return {"kind": kind, "figures": application.figures(folder), "result": application.result(folder)}
+
+
+def measure(args: argparse.Namespace) -> dict[str, Any]:
+    """Runs each program by turns."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    mpi = by_name(args.mpi)
+    with tempfile.TemporaryDirectory() as folder:
+        cluster = Path(folder, "applications.toml")
+        cluster.write_text(CLUSTER.format(nodes=args.nodes, per_node=args.ranks_per_node, rate=args.link_rate))
+        with Lab(load_cluster(cluster)) as lab:
+            for name in args.applications:
+                for i in range(args.pairs):
+                    for kind in KINDS if i % 2 == 0 else reversed(KINDS):
+                        found.setdefault(name, []).append(run(lab, mpi, APPLICATIONS[name], kind))
+                        print(name, found[name][-1], flush=True)
+    about = {"nodes": args.nodes, "ranks_per_node": args.ranks_per_node, "link_rate": args.link_rate}
+    return {**about, "mpi": mpi.label, "runs": found}
+
+
+def table(document: Mapping[str, Any]) -> str:
+    """Returns medians with their ranges, and their ratio, as Markdown."""
+    lines = [
+        "| program | what | runs | alone | with Antiphon | times as fast | results |",
+        "|---|---|---:|---:|---:|---:|---|",
+    ]
+    for name, runs in document["runs"].items():
+        by_kind = {kind: [run for run in runs if run["kind"] == kind] for kind in KINDS}
+        same = len({run["result"] for run in runs}) == 1
+        for what in runs[0]["figures"]:
+            times = {kind: [run["figures"][what] for run in of_kind] for kind, of_kind in by_kind.items()}
+            medians = {kind: statistics.median(values) for kind, values in times.items()}
+            shown = [f"{medians[kind]:.3g} ({min(times[kind]):.3g} … {max(times[kind]):.3g})" for kind in KINDS]
+            lines.append(f"| {name} | {what} | {len(times['plain'])} + {len(times['antiphon'])} | {' | '.join(shown)} "
+                         f"| {medians['plain'] / medians['antiphon']:.2f} | {'equal' if same else 'differ'} |")  # fmt: skip
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Measures, or prints the table of a file."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--mpi", default="/usr/lib/x86_64-linux-gnu/libmpi.so.40")
+    parser.add_argument("--nodes", type=int, default=8)
+    parser.add_argument("--ranks-per-node", type=int, default=1)
+    parser.add_argument("--link-rate", default="100mbit")
+    parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--json", type=Path, metavar="FILE")
+    parser.add_argument("--table", type=Path, metavar="FILE")
+    parser.add_argument("applications", nargs="*", choices=[[], *APPLICATIONS])
+    args = parser.parse_args()
+    document = measure(args) if args.table is None else parse_json(packed.unpack(args.table.read_bytes()))
+    print(table(document))
+    if args.json is not None:
+        args.json.write_text(json.dumps(document))
+
+
+if __name__ == "__main__":
+    main()
