@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What do other people's programs gain? Runs Debian's HPC Challenge, LAMMPS and CP2K in a lab, without Antiphon and with.
+"""What do other people's programs gain? Runs Debian's HPC Challenge, LAMMPS and CP2K in a lab, without and with.
 
   apt-get install hpcc lammps cp2k
   python bench/applications/measure.py --pairs 5 --json FILE lammps cp2k hpcc
