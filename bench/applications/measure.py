@@ -139,8 +139,11 @@ def table(document: Mapping[str, Any]) -> str:
             times = {kind: [run["figures"][what] for run in of_kind] for kind, of_kind in by_kind.items()}
             medians = {kind: statistics.median(values) for kind, values in times.items()}
             shown = [f"{medians[kind]:.3g} ({min(times[kind]):.3g} … {max(times[kind]):.3g})" for kind in KINDS]
-            lines.append(f"| {name} | {what} | {len(times['plain'])} + {len(times['antiphon'])} | {' | '.join(shown)} "
-                         f"| {medians['plain'] / medians['antiphon']:.2f} | {'equal' if same else 'differ'} |")  # fmt: skip
+            runs_of = f"{len(times['plain'])} + {len(times['antiphon'])}"
+            gain = f"{medians['plain'] / medians['antiphon']:.2f}"
+            lines.append(
+                f"| {name} | {what} | {runs_of} | {' | '.join(shown)} | {gain} | {'equal' if same else 'differ'} |"
+            )
     return "\n".join(lines)
 
 
