@@ -31,10 +31,12 @@ std::size_t count_of(const std::uint32_t* hash) {
   return symbol + 1;
 }
 
-Symbols symbols_of(const ElfW(Dyn) * dynamic) {
+Symbols symbols_of(const link_map& object) {
   Symbols found;
-  for (; dynamic->d_tag != DT_NULL; ++dynamic) {
-    const auto address = dynamic->d_un.d_ptr;
+  for (const ElfW(Dyn)* dynamic = object.l_ld; dynamic->d_tag != DT_NULL; ++dynamic) {
+    // The loader moves addresses to where the object is, except where it may not write, as in the kernel's own object.
+    const auto moved = dynamic->d_un.d_ptr;
+    const auto address = moved < object.l_addr ? moved + object.l_addr : moved;
     if (dynamic->d_tag == DT_SYMTAB) found.table = reinterpret_cast<const ElfW(Sym)*>(address);
     if (dynamic->d_tag == DT_STRTAB) found.names = reinterpret_cast<const char*>(address);
     if (dynamic->d_tag == DT_GNU_HASH) found.count = count_of(reinterpret_cast<const std::uint32_t*>(address));
@@ -58,17 +60,15 @@ bool imports(void* function, const char* symbol) {
   Dl_info object{};
   void* extra = nullptr;
   if (dladdr1(function, &object, &extra, RTLD_DL_LINKMAP) == 0) return false;
-  return find(symbols_of(static_cast<link_map*>(extra)->l_ld), symbol, false) != nullptr;
+  return find(symbols_of(*static_cast<link_map*>(extra)), symbol, false) != nullptr;
 }
 
 void* loaded_definition(const char* symbol) {
   Dl_info here{};
   if (dladdr(reinterpret_cast<void*>(&imports), &here) == 0) return nullptr;
   for (const link_map* object = _r_debug.r_map; object != nullptr; object = object->l_next) {
-    // The kernel's own object has addresses that nobody has moved to where it is.
-    const bool is_kernels = std::strncmp(object->l_name, "linux-", 6) == 0;
-    if (is_kernels || object->l_addr == reinterpret_cast<std::uintptr_t>(here.dli_fbase)) continue;
-    const auto* const found = find(symbols_of(object->l_ld), symbol, true);
+    if (object->l_addr == reinterpret_cast<std::uintptr_t>(here.dli_fbase)) continue;
+    const auto* const found = find(symbols_of(*object), symbol, true);
     if (found != nullptr) return reinterpret_cast<void*>(object->l_addr + found->st_value);
   }
   return nullptr;
