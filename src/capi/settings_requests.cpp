@@ -10,10 +10,10 @@ namespace {
 
 /// Returns how a variable's value looks, as "FILE" or "on, off".
 std::string values(const Variable& variable) {
-  const std::string words(variable.words), or_words = words.empty() ? "" : ", " + words;
+  const std::string or_words = variable.words.empty() ? "" : ", " + std::string(variable.words);
   switch (variable.takes) {
     case Takes::text: return std::string(variable.form);
-    case Takes::word: return words;
+    case Takes::word: return std::string(variable.words);
     case Takes::whole_number: return "N";
     case Takes::share: return "0 … 1";
     case Takes::file:
