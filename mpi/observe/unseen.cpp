@@ -30,7 +30,8 @@ bool wants_summary() {
 }
 
 __attribute__((destructor)) void report_unseen_run() {
-  if (started || !wants_summary() || !is_first_process()) return;
+  const bool is_foreign = library_found.load() && !library_fits;  // which has been said
+  if (started || is_foreign || !wants_summary() || !is_first_process()) return;
   void* const finalized = loaded_definition("PMPI_Finalized");
   int over = 0;
   if (finalized == nullptr || reinterpret_cast<int (*)(int*)>(finalized)(&over) != MPI_SUCCESS || over == 0) return;

@@ -14,9 +14,10 @@ PROGRAMS = Path(__file__).resolve().parent / "programs"
 TOO_LONG = "MPI_Finalize has not returned for 1 s"
 
 
-@pytest.mark.parametrize(("limit_s", "code"), [("1", 124), ("0", 7)])
+#: The stand-in ends a rank with code 7, and Hydra may kill the other one (9) before that has come so far itself.
+@pytest.mark.parametrize(("limit_s", "codes"), [("1", {124}), ("0", {7, 9})])
 def test_a_run_that_does_not_leave_finalize_is_ended(
-    wheel: Mpi, compiled: Callable[..., Path], run_ranks: Callable[..., object], limit_s: str, code: int
+    wheel: Mpi, compiled: Callable[..., Path], run_ranks: Callable[..., object], limit_s: str, codes: set[int]
 ) -> None:
     """GIVEN a limit THEN the run ends in time, with the message and all output; GIVEN none THEN it is left alone."""
     library = compiled(wheel, [PROGRAMS / "finalize_sleeps.c"], "-shared", "-fPIC")
@@ -24,7 +25,7 @@ def test_a_run_that_does_not_leave_finalize_is_ended(
     ended = limit_s != "0"
     takes = "100" if ended else "2"
     result = run_ranks(wheel, 2, [program], ANTIPHON_FINALIZE_SECONDS=limit_s, FINALIZE_TAKES=takes)
-    assert result.returncode == code, result.text
+    assert result.returncode in codes, result.text
     assert (TOO_LONG in result.text) == ended, result.text
     if ended:
         assert result.text.count(" is done") == 2  # of both ranks, whose lines Hydra may mix
