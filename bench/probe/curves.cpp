@@ -89,8 +89,8 @@ class Curves {
     append(point.receive_ns, pooled(delayed_receives(world_, seat, point.bytes, std::max(2, reps / 3), delay_ns)));
   }
 
-  /// Doubles the number of messages until the gap settles, or until they take `most_ns`.
-  int settled_count(std::int64_t bytes, double round_ns, double most_ns) {
+  /// Doubles the number of messages until the gap settles.
+  int settled_count(std::int64_t bytes, double round_ns) {
     int count = static_cast<int>(std::clamp(gap_bytes / (static_cast<double>(bytes) + 256), 4.0, 128.0));
     double before = 0;
     for (; count < most_messages; count *= 2) {
@@ -104,26 +104,25 @@ class Curves {
         continue;
       }
       if (before > 0 && (std::abs(now - before) < 0.04 * before || now * count > 2e8)) return count / 2;
-      if (now * count > most_ns) return count;
+      if (now * count > 4e8) return count;
       before = now;
     }
     return count;
   }
 
-  /// Repeats turns until the medians are known or the time for this size is up. Where all pairs measure at once, a
-  /// single turn has samples of each of them.
+  /// Repeats turns until the medians are known or the time for this size is up.
   void measure(std::int64_t bytes, double seconds) {
     Point& point = points_[bytes];
     point.bytes = bytes;
     const double until = now_ns() + seconds * 1e9;
     const double round_ns = std::max(estimate(bytes), 1e3);
-    if (!even_ && pause_us_ == 0) point.gap_count = settled_count(bytes, round_ns, std::min(4e8, seconds * 2e8));
-    const int least = round_ns > alone_below_ns ? 1 : static_cast<int>(round_.size());
+    if (!even_ && pause_us_ == 0) point.gap_count = settled_count(bytes, round_ns);
     std::int64_t more = 1;
+    const int least = round_ns > alone_below_ns ? 3 : static_cast<int>(round_.size());
     for (int turns = 0; more != 0; ++turns) {
       turn(point, round_ns, turns);
-      const bool enough = turns >= 64 || now_ns() >= until || (turns >= 2 && known(point));
-      more = world_.agree(static_cast<std::int64_t>(turns + 1 < least || !enough));
+      more = world_.agree(
+          static_cast<std::int64_t>(turns + 1 < least || (turns < 64 && now_ns() < until && !known(point))));
     }
     if (world_.is_root()) print(point);
   }

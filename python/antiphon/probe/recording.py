@@ -53,9 +53,7 @@ def measured(session: Session, name: str) -> Recording:
         "budget_s": session.budget_s,
         "elapsed_s": round(session.elapsed_s, 1),
         "codecs": codecs.measure(),
-        "multicast": multicast.measure(
-            session.testbed, session.mpi, session.ranks, survey.MULTICASTS_SHARE * session.budget_s
-        ),
+        "multicast": multicast.measure(session.testbed, session.mpi, session.ranks),
     }
     return Recording(source, session.launches)
 

@@ -56,9 +56,7 @@ COMMAND_LINE_BYTES = 100_000
 FEW_RANKS, MANY_RANKS = 32, 128
 #: How often candidates for switches are tried, as far as this share of the time allows.
 TRIALS, TRIALS_SHARE = 15, 0.1
-#: Share of the time for multicasts, which are measured last, and the time of their launches and of the codecs.
-MULTICASTS_SHARE, LAST_S = 0.04, 3.0
-#: Share of the time that single experiments do not overrun.
+#: Share of the time for overruns of single experiments, launches and computing.
 USABLE = 0.9
 
 
@@ -229,7 +227,7 @@ def _passes(events: Sequence[Event], nodes: int) -> list[dict[Pair, float]]:
 
 def _parameters(session: Session | RecordedSession, survey: Survey) -> None:
     survey.scopes = _scopes(survey)
-    left_s = USABLE * ((1 - MULTICASTS_SHARE) * session.budget_s - LAST_S - session.elapsed_s) - 1.5
+    left_s = USABLE * (session.budget_s - session.elapsed_s) - 1.5
     parts = _parts(survey)
     weight = sum(SHARES[share] for share, _, _ in parts)
     unit = max(left_s, 0.2 * session.budget_s) / weight
