@@ -4,7 +4,7 @@ what reads such files. The command lines are those of tests/unit/test_readme.py 
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import json
 import os
 import re
@@ -13,9 +13,8 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
+import page_commands
 import pytest
 
 from antiphon import cli, core
@@ -31,17 +30,8 @@ ROOT = Path(__file__).resolve().parents[2]
 TOML = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
 
-def load(name: str) -> ModuleType:
-    """Returns a module of scripts/."""
-    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 #: Text is no code, and the one piece of C++ is a sketch with parts left out.
-BLOCKS = [block for block in load("page_commands").blocks() if block.language not in ("text", "cpp")]
+BLOCKS = [block for block in page_commands.blocks() if block.language not in ("text", "cpp")]
 #: A run of one rank that calls nothing.
 EMPTY = Trace(1, (), {"ranks": 1, "functions": [], "nodes": [0]}, [RankTrace(0, [], [], [], 0, 0, 0)])
 #: What a caller's program has before the lines that a page shows.
@@ -104,7 +94,7 @@ READERS: dict[str, Callable[[str, Path], object]] = {
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda block: f"{block.page.relative_to(ROOT)}:{block.number}")
-def test_a_block_of_code_is_right(block: Any, tmp_path: Path) -> None:
+def test_a_block_of_code_is_right(block: page_commands.Block, tmp_path: Path) -> None:
     """GIVEN code on a page THEN its language's reader or compiler takes it."""
     assert block.language in READERS, f"{block.page}: nothing here reads {block.language}: name a language above"
     READERS[block.language](block.text, tmp_path)

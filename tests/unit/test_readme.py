@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import shlex
-import sys
 from pathlib import Path
-from types import ModuleType
 
+import page_commands
 import pytest
+import run_page_commands
 
 from antiphon import cli
 
@@ -77,7 +76,7 @@ def test_the_programs_are_what_was_measured() -> None:
     ],
 )
 def test_commands_are_found(line: str, found: str | None) -> None:
-    assert sys.modules["page_commands"].command(line) == found
+    assert page_commands.command(line) == found
 
 
 def test_make_targets_exist() -> None:
@@ -88,25 +87,16 @@ def test_make_targets_exist() -> None:
     assert {"demo", "test"} <= named <= targets
 
 
-def load(name: str) -> ModuleType:
-    """Returns a module of scripts/."""
-    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-LINES = load("page_commands").lines()
+LINES = page_commands.lines()
 
 
 def test_page_commands_write_nothing_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """GIVEN files that commands of pages name THEN their folders are made in the copy that the command runs in."""
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
-    script = load("run_page_commands")
     line = "antiphon module -o /opt/modules --set ANTIPHON_METRICS=/tmp/a/x.prom --metrics /var/b/y.prom c/z.prom"
-    words = script.here(shlex.split(line), tmp_path / "pages")
-    script.make_folders(words, tmp_path / "pages-copy")
+    words = run_page_commands.here(shlex.split(line), tmp_path / "pages")
+    run_page_commands.make_folders(words, tmp_path / "pages-copy")
     assert sorted(path.name for path in (tmp_path / "pages-copy").iterdir()) == ["a", "b", "c"]
     assert list((tmp_path / "here").iterdir()) == []
 
