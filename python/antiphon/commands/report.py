@@ -49,8 +49,8 @@ def run(args: argparse.Namespace) -> int:
     if args.document is None:
         raise AntiphonError("no document is named", hint="for example: antiphon report machine.json")
     target = args.output or args.document.with_name(args.document.name.removesuffix(".gz")).with_suffix(".html")
-    files.check(target, overwrite=args.overwrite)
     page = report.page_of(args.document, args.profile, args.placement, args.trace)
+    files.check(target, overwrite=args.overwrite)
     files.write(target, html.render(page))
     if args.json:
         output.print_json(
