@@ -37,6 +37,7 @@ struct Question {
   /// differently far.
   int stride = 1;
   int max_ranks_per_switch = 0;  ///< 0: one switch, or unknown
+  bool shares_cores = false;     ///< the program has more ranks on a machine than that has cores, as far as is known
 };
 
 /// The answer: an algorithm with all its parameters, or none: the library's own collective.
@@ -85,8 +86,9 @@ class Rules {
   /// Like choose(), but the table's "library" answers are skipped: what Antiphon would use if it must.
   [[nodiscard]] const Choice& choose_own(const Question& question) const;
 
-  /// Tells whether a rule for one node alone names an algorithm, for some call of the collective with this MPI library.
-  [[nodiscard]] bool act_on_one_node(Collective collective, std::string_view mpi) const;
+  /// Tells whether a rule for one node alone names an algorithm, for some call of the collective with this MPI library
+  /// and where ranks share cores or do not.
+  [[nodiscard]] bool act_on_one_node(Collective collective, std::string_view mpi, bool shares_cores) const;
 
   /// Tells whether a rule of a profile answers: one that was measured here, not the default table.
   [[nodiscard]] bool decides(const Question& question) const;

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <map>
-#include <set>
 #include <string>
 
 #include "compress/codec_speed.hpp"
@@ -24,30 +22,11 @@ namespace antiphon::mpi {
 
 namespace {
 
-int ranks_of_fullest_node() {
-  std::map<int, int> ranks_on_node;
-  int most = 1;
-  for (const int node : world.node_of_rank) most = std::max(most, ++ranks_on_node[node]);
-  return most;
-}
-
 /// Returns the share of a node's link that each of its ranks can count on when all of them send.
 double share_bytes_per_s() {
   constexpr double unknown_bits_per_s = 1e9;
   const auto known = static_cast<double>(world.settings.compress_link_bits_per_s);
   return (known > 0 ? known : unknown_bits_per_s) / 8 / ranks_of_fullest_node();
-}
-
-/// Returns how many ranks share a core, as far as the profile knows or, without one, the nodes' systems say.
-double ranks_on_core() {
-  const Settings& s = world.settings;
-  const bool measured = s.cores_per_node > 0;
-  const int cores = measured ? s.cores_per_node : world.network.cores_per_node;
-  if (cores <= 0) return 1;
-  const std::set<int> nodes(world.node_of_rank.begin(), world.node_of_rank.end());
-  const int sharing = measured ? s.nodes_sharing : world.network.nodes_sharing;
-  const int ranks = ranks_of_fullest_node() * std::clamp(sharing, 1, static_cast<int>(nodes.size()));
-  return std::max(1.0, static_cast<double>(ranks) / cores);
 }
 
 int most_tag() {
@@ -112,13 +91,13 @@ bool settle(Framing& f) {
     return false;
   }
   f.share_bytes_per_s = share_bytes_per_s();
-  f.ranks_on_core = ranks_on_core();
+  f.ranks_on_core = world.ranks_on_core;
   if (automatic) {
     f.speed = measure_codecs(world.node_of_rank);
     encoding_pace.expect(f.speed.encode_ns_per_byte);
     decoding_pace.expect(f.speed.decode_ns_per_byte);
   }
-  const bool messages = can_pay(worth_bytes_per_s(ranks_on_core()));
+  const bool messages = can_pay(worth_bytes_per_s(world.ranks_on_core));
   const bool collectives = collectives_can_pay(f.share_bytes_per_s);
   f.why = messages && collectives ? "messages and collectives are encoded where that pays: "
           : messages              ? "messages are encoded where that pays, collectives cannot gain: "
@@ -144,7 +123,7 @@ void start_framing() {
   f.compresses = true;
   // Collectives are judged by the wire alone. If messages cannot pay even when nothing is left of them, the program's
   // calls pass without a look.
-  if (!force && !can_pay(worth_bytes_per_s(ranks_on_core()))) return;
+  if (!force && !can_pay(worth_bytes_per_s(world.ranks_on_core))) return;
   PMPI_Comm_dup(MPI_COMM_WORLD, &f.side);
   PMPI_Comm_set_errhandler(f.side, MPI_ERRORS_RETURN);
   PMPI_Type_contiguous(static_cast<int>(chunk_bytes), MPI_BYTE, &chunk_type);

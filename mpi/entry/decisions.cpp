@@ -203,7 +203,8 @@ Question Decisions::question_for(const Asked& asked) const {
           .exact = asked.exact,
           .nonblocking = !asked.waits,
           .stride = shape_.stride,
-          .max_ranks_per_switch = shape_.max_ranks_per_switch};
+          .max_ranks_per_switch = shape_.max_ranks_per_switch,
+          .shares_cores = world.ranks_on_core > 1};
 }
 
 bool Decisions::nests(const Asked& asked) const {

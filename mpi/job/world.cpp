@@ -98,12 +98,26 @@ void look_at_network(bool speaks) {
   const std::vector<int> nodes = world.assumed_locations.empty() ? world.node_of_rank : std::vector<int>{};
   const bool one_node = std::all_of(nodes.begin(), nodes.end(), [](int node) { return node == 0; });
   world.network = one_node ? network_of_one_node() : recall(s, look_at_nodes(nodes));
+  if (!world.assumed_locations.empty()) world.network.cores_per_node = 0;  // of nodes that are not there
   settle_link_rate(world.network, s, nodes);
   // Who names a rate says that the table of rules is right for that link.
   world.transport = s.link_bits_per_s != 0 ? "tcp" : world.network.transport;
   s.link_bits_per_s = world.network.bits_per_s;
   if (s.compress_link_bits_per_s == 0) s.compress_link_bits_per_s = s.link_bits_per_s;
   if (speaks && s.verbose >= 1) warn("network: " + world.network.line());
+}
+
+/// Returns how many ranks share a core, as far as the profile knows or, without one, the nodes' systems say.
+double ranks_on_core() {
+  const Settings& s = world.settings;
+  const bool measured = s.cores_per_node > 0;
+  const int cores = measured ? s.cores_per_node : world.network.cores_per_node;
+  if (cores <= 0) return 1;
+  const std::set<int> nodes(world.node_of_rank.begin(), world.node_of_rank.end());
+  const int all = static_cast<int>(nodes.size());
+  const int sharing = measured ? s.nodes_sharing : world.network.nodes_sharing;
+  const int ranks = ranks_of_fullest_node() * std::clamp(sharing, 1, all);
+  return std::max(1.0, static_cast<double>(ranks) / cores);
 }
 
 /// Says on rank 0 if the plan is of a run of another size; what fits is used all the same.
@@ -129,6 +143,13 @@ bool nothing_to_do() {
 
 }  // namespace
 
+int ranks_of_fullest_node() {
+  std::map<int, int> ranks_on_node;
+  int most = 1;
+  for (const int node : world.node_of_rank) most = std::max(most, ++ranks_on_node[node]);
+  return most;
+}
+
 void start_world() {
   int rank = 0;
   int size = 0;
@@ -141,6 +162,7 @@ void start_world() {
   world.mpi = library_name();
   world.restarts_requests = library_restarts_requests();
   look_at_network(rank == 0);
+  world.ranks_on_core = ranks_on_core();
   if (const std::string wrong = read_languages(); !wrong.empty()) {
     if (rank == 0) warn_left_alone(wrong);
     world.settings.enabled = false;
@@ -155,9 +177,11 @@ void start_world() {
   PMPI_Comm_group(MPI_COMM_WORLD, &world.group);
   world.idle = nothing_to_do();
   world.speeds_up_one_node = world.settings.shared_memory != "off" && library_messages_are_known_within_nodes();
-  for (int c = 0; c < collective_count; ++c)
+  for (int c = 0; c < collective_count; ++c) {
+    const auto collective = static_cast<Collective>(c);
     world.acts_on_one_node[static_cast<std::size_t>(c)] =
-        world.speeds_up_one_node && world.rules->act_on_one_node(static_cast<Collective>(c), world.mpi);
+        world.speeds_up_one_node && world.rules->act_on_one_node(collective, world.mpi, world.ranks_on_core > 1);
+  }
 }
 
 const AssumedLocation* own_assumed_location() {

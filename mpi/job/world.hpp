@@ -40,6 +40,7 @@ struct World {
   bool restarts_requests = true;    ///< the library's persistent requests can be trusted
   network::Network network;         ///< what messages between nodes travel by
   std::string transport;            ///< the same, as in Question::transport
+  double ranks_on_core = 1;         ///< so many ranks share a core, as far as is known; at least 1
   RunPlan plan;                     ///< from ANTIPHON_PLAN
   bool has_planned_choices = false;
   PlanUse plan_use;
@@ -61,6 +62,9 @@ struct World {
   }
 };
 extern World world;
+
+/// Returns the ranks of the node that has most of them.
+int ranks_of_fullest_node();
 
 /// Returns this rank's assumed location, or null without ANTIPHON_NODES.
 const AssumedLocation* own_assumed_location();

@@ -42,6 +42,7 @@ Question read_question(const JsonNode& request) {
   q.blocked = request.boolean_or("blocked", true);
   q.nonblocking = request.boolean_or("nonblocking", false);
   q.multicasts = !q.nonblocking;
+  q.shares_cores = request.boolean_or("shares_cores", false);
   if (const auto transport = request.find("transport")) q.transport = transport->text();
   if (const auto mpi = request.find("mpi")) q.mpi = mpi->text();
   return q;

@@ -182,8 +182,9 @@ Network agree(const std::vector<Sighting>& sightings, const std::vector<int>& no
   return n;
 }
 
-Network on_one_node(const Told& told) {
+Network on_one_node(const Told& told, int cores) {
   Network n;
+  n.cores_per_node = cores;
   n.transport = n.name = "shared memory";
   n.component = told.component;
   n.transport_source = "all ranks are on one node";

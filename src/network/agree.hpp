@@ -71,6 +71,6 @@ Network network_from_json(const Json& json);
 Network agree(const std::vector<Sighting>& sightings, const std::vector<int>& node_of_rank);
 
 /// Returns the network of a job whose ranks are all on one node.
-Network on_one_node(const Told& told);
+Network on_one_node(const Told& told, int cores = 0);
 
 }  // namespace antiphon::network

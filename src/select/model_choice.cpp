@@ -14,6 +14,7 @@
 #include "cost/values.hpp"
 #include "cost/ways.hpp"
 #include "profile/hosts.hpp"
+#include "select/doubt.hpp"
 #include "select/first_look.hpp"
 
 namespace antiphon {
@@ -334,12 +335,11 @@ std::optional<ModelAnswer> ask_model(const Question& question, const Cluster& cl
   if (question.bytes < 0 || question.ranks < 3 || cluster.nodes() < 2) return std::nullopt;
   const bool guessed = cluster.profile().first_guess;
   const bool takes_from_library = of_table.algorithm == nullptr;
-  const bool nests = !takes_from_library && of_table.algorithm->levels;
-  if (nests && !knows_nested(question.bytes, cluster)) return std::nullopt;
+  if (!takes_from_library && of_table.algorithm->levels && !knows_nested(question.bytes, cluster)) return std::nullopt;
   if (guessed && question.bytes < least_bytes_to_guess(question)) return std::nullopt;
   if (takes_from_library && library == nullptr) return std::nullopt;
-  const bool many_a_node = cluster.ranks() > most_ranks && cluster.ranks() > cluster.nodes() * most_known_sharing;
-  if (many_a_node && cluster.cores() > 0) return std::nullopt;
+  const int known_sharing = std::max(most_ranks, cluster.nodes() * most_known_sharing);
+  if (cluster.cores() > 0 && cluster.ranks() > known_sharing) return std::nullopt;
   const PredictedCall call{question.collective,    question.bytes,       0,
                            question.element_bytes, question.commutative, question.nonblocking};
   const Cluster sharing = cluster.sharing_memory();
@@ -362,6 +362,8 @@ std::optional<ModelAnswer> ask_model(const Question& question, const Cluster& cl
       library->predict_seconds(call, cluster, quick_prediction(enough_s, most_rate_updates_of_favourite));
   // Where the library's is faster than ours, only the best of ours will do; a guess is not sure enough of that.
   if (!guessed && answer->library_s < answer->own_s) ours.prefer_best(*answer);
+  if (guessed && takes_from_library && cluster.cores() == 0)
+    doubt(*answer, call, cluster, *library, for_favourite(most_rate_updates_of_favourite));
   return answer;
 }
 
@@ -380,19 +382,6 @@ Choice choose_between(const Choice& of_table, const ModelAnswer& answer) {
   if (!ours && takes_from_library) return of_table;
   if (!ours) return {nullptr, {}, own.reason + " (with " + std::string(own.algorithm->name) + ": the former)"};
   return own.to_string() == of_table.to_string() ? of_table : own;
-}
-
-Choice choose_with_model(const Rules& rules, const Question& question, const Profile& profile) {
-  Choice of_table = rules.choose(question);
-  const bool multicasts = of_table.algorithm != nullptr && of_table.algorithm->multicasts;
-  if (multicasts || question.transport != "tcp" || rules.decides(question)) return of_table;
-  Question without = question;
-  without.multicasts = false;
-  const Cluster cluster = question.blocked ? Cluster::blocked(profile, question.ranks, question.max_ranks_per_node)
-                                           : Cluster::round_robin(profile, question.ranks, question.nodes);
-  const auto answer =
-      ask_model(question, cluster, of_table, rules.choose_own(without), LibraryAlgorithms::of(question.mpi));
-  return answer ? choose_between(of_table, *answer) : of_table;
 }
 
 }  // namespace antiphon

@@ -24,7 +24,7 @@ struct Bounds {
 
 struct Rule {
   Bounds bytes, ranks, ranks_per_node, nodes, link_bits_per_s, stride;
-  std::optional<bool> commutative, exact, blocked, nonblocking;
+  std::optional<bool> commutative, exact, blocked, nonblocking, shares_cores;
   std::string mpi, transport;
   Choice choice;
   Problem problem;  ///< everything for supports() that the question does not say
@@ -35,7 +35,8 @@ struct Rule {
            link_bits_per_s.hold(q.link_bits_per_s) && stride.hold(q.stride) &&
            commutative.value_or(q.commutative) == q.commutative && exact.value_or(q.exact) == q.exact &&
            blocked.value_or(q.blocked) == q.blocked && nonblocking.value_or(q.nonblocking) == q.nonblocking &&
-           (mpi.empty() || mpi == q.mpi) && (transport.empty() || transport == q.transport) && supported(q);
+           shares_cores.value_or(q.shares_cores) == q.shares_cores && (mpi.empty() || mpi == q.mpi) &&
+           (transport.empty() || transport == q.transport) && supported(q);
   }
 
   [[nodiscard]] bool supported(const Question& q) const {
@@ -98,8 +99,8 @@ double seconds_or_0(const JsonNode& rule, std::string_view key) {
 /// Reads what a question must be for the rule to match.
 Rule read_conditions(const JsonNode& node) {
   node.allow_only({"collective", "bytes", "ranks", "ranks_per_node", "nodes", "link_bits_per_s", "commutative", "exact",
-                   "blocked", "nonblocking", "stride", "transport", "mpi", "use", "why", "calls", "expected_s",
-                   "saves_s"});
+                   "blocked", "nonblocking", "shares_cores", "stride", "transport", "mpi", "use", "why", "calls",
+                   "expected_s", "saves_s"});
   Rule rule;
   rule.bytes = read_bounds(node, "bytes");
   rule.ranks = read_bounds(node, "ranks");
@@ -111,6 +112,7 @@ Rule read_conditions(const JsonNode& node) {
   if (const auto exact = node.find("exact")) rule.exact = exact->boolean();
   if (const auto blocked = node.find("blocked")) rule.blocked = blocked->boolean();
   if (const auto nonblocking = node.find("nonblocking")) rule.nonblocking = nonblocking->boolean();
+  if (const auto shares_cores = node.find("shares_cores")) rule.shares_cores = shares_cores->boolean();
   if (const auto mpi = node.find("mpi")) {
     rule.mpi = mpi->text();
     if (rule.mpi != "openmpi" && rule.mpi != "mpich") mpi->fail("expected \"openmpi\" or \"mpich\"");
@@ -213,10 +215,11 @@ const Rules& Rules::defaults() {
   return table;
 }
 
-bool Rules::act_on_one_node(Collective collective, std::string_view mpi) const {
+bool Rules::act_on_one_node(Collective collective, std::string_view mpi, bool shares_cores) const {
   const auto& rules = impl_->by_collective[static_cast<std::size_t>(collective)];
   return std::any_of(rules.begin(), rules.end(), [&](const Rule& rule) {
-    return rule.choice.algorithm != nullptr && rule.nodes.max == 1 && (rule.mpi.empty() || rule.mpi == mpi);
+    return rule.choice.algorithm != nullptr && rule.nodes.max == 1 && (rule.mpi.empty() || rule.mpi == mpi) &&
+           rule.shares_cores.value_or(shares_cores) == shares_cores;
   });
 }
 

@@ -365,3 +365,23 @@ TEST_CASE("model choice: several connections fill a port that one does not") {
     CHECK(choose_between(a.of_table(), *answer).algorithm != nullptr);
   }
 }
+
+TEST_CASE("model choice: a guess takes nothing that links with short latencies would lose") {
+  // Among 16 ranks at 1 Gb/s the library combines halves of 8 KiB: more rounds, each as long as its latency. A guess
+  // has long latencies, and would send whole vectors in fewer rounds, which took 1.8 times as long.
+  Asked a = ask_of(Collective::allreduce, 8192, 16, 1, 1e9);
+  const auto answer = answer_to(a);
+  REQUIRE(answer);
+  CHECK(choose_between(a.of_table(), *answer).algorithm == nullptr);
+  // Where ranks share cores their turns make the latency, which is never short.
+  Profile profile = Profile::guess(16, 1, 1e9);
+  HostFacts facts;
+  facts.cores_per_node = 2;
+  facts.nodes_sharing = 16;
+  profile.refine_guess(facts);
+  a.cluster = Cluster::blocked(profile, 16, 1);
+  const auto in_turns = answer_to(a);
+  REQUIRE(in_turns);
+  REQUIRE(in_turns->library_s);
+  CHECK(*in_turns->library_s / in_turns->own_s > *answer->library_s / answer->own_s);
+}

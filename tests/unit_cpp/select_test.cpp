@@ -61,6 +61,7 @@ TEST_CASE("on one node, calls that gain from shared memory are not the library's
   const auto chosen = [&](Collective collective, int ranks, std::int64_t bytes, std::string_view mpi) {
     Question question{collective, ranks, 1, ranks, bytes, 8, true, 0, ""};
     question.mpi = mpi;
+    question.shares_cores = true;
     const Choice blocking = rules.choose(question);
     question.nonblocking = true;
     CHECK(rules.choose(question).algorithm == nullptr);
@@ -76,11 +77,43 @@ TEST_CASE("on one node, calls that gain from shared memory are not the library's
       CHECK_FALSE(chosen(Collective::allreduce, ranks, 8, mpi));
     }
     CHECK_FALSE(chosen(Collective::allreduce, 64, 65536, mpi));
-    CHECK(rules.act_on_one_node(Collective::allreduce, mpi));
-    CHECK_FALSE(rules.act_on_one_node(Collective::barrier, mpi));
+    for (const bool shares_cores : {false, true}) {
+      CHECK(rules.act_on_one_node(Collective::allreduce, mpi, shares_cores));
+      CHECK_FALSE(rules.act_on_one_node(Collective::barrier, mpi, shares_cores));
+    }
   }
   CHECK_FALSE(chosen(Collective::allreduce, 8, 65536, ""));
-  CHECK_FALSE(rules.act_on_one_node(Collective::allreduce, ""));
+  CHECK_FALSE(rules.act_on_one_node(Collective::allreduce, "", true));
+  // With a core for each rank, MPICH's own broadcast within a node is faster.
+  CHECK(rules.act_on_one_node(Collective::bcast, "mpich", true));
+  CHECK_FALSE(rules.act_on_one_node(Collective::bcast, "mpich", false));
+}
+
+TEST_CASE("a rule may hold only where ranks share cores, or only where they do not") {
+  const Rules rules = Rules::parse(R"({"version": 1, "rules": [
+    {"collective": "bcast", "shares_cores": true, "use": "chain", "why": "turns are long"},
+    {"collective": "bcast", "shares_cores": false, "use": "binomial", "why": "each has a core"}]})");
+  Question question = ethernet(Collective::bcast, 16, 65536);
+  CHECK(rules.choose(question).algorithm->name == "binomial");
+  question.shares_cores = true;
+  CHECK(rules.choose(question).algorithm->name == "chain");
+  CHECK_THROWS_AS(Rules::parse(R"({"version": 1, "rules": [
+    {"collective": "bcast", "shares_cores": 1, "use": "chain"}]})"),
+                  FormatError);
+}
+
+TEST_CASE("very short calls of MPICH are replaced only where ranks share cores") {
+  const Rules& rules = Rules::defaults();
+  for (const Collective collective : {Collective::bcast, Collective::scatter, Collective::gather, Collective::allreduce,
+                                      Collective::reduce, Collective::alltoall, Collective::barrier}) {
+    Question question = ethernet(collective, 16, collective == Collective::barrier ? 0 : 8);
+    question.link_bits_per_s = 1'000'000'000;
+    question.mpi = "mpich";
+    CAPTURE(name(collective));
+    CHECK(rules.choose(question).algorithm == nullptr);
+    question.shares_cores = true;
+    CHECK(rules.choose(question).algorithm != nullptr);
+  }
 }
 
 TEST_CASE("a rule may hold only where operands give the same bits in any order") {

@@ -55,6 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--element-bytes", type=int, metavar="E", help="reductions: size of an element (default: 8)")
     parser.add_argument("--ordered", action="store_true", help="reductions: operands may not change places")
     parser.add_argument("--nonblocking", action="store_true", help="MPI_I…: beside the library's nonblocking call")
+    parser.add_argument("--shared-cores", action="store_true", help="a machine has more ranks than cores")
     parser.add_argument("--algorithm", metavar="A[:P=V,…]", help="show this one instead of the rules' choice")
     parser.add_argument("--link-rate", metavar="RATE", help=f"of a node's link, as 100mbit or 1gbit, or `unknown` "
                         f"(default: {ASSUMED_RATE}; of a plan {COMPILED_RATE})")  # fmt: skip

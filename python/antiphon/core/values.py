@@ -72,6 +72,8 @@ class Question:
     transport: str = "tcp"
     #: MPI_I…: the alternative is the library's nonblocking call.
     nonblocking: bool = False
+    #: The program has more ranks on a machine than that has cores.
+    shares_cores: bool = False
 
 
 @dataclass(frozen=True)

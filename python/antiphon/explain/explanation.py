@@ -38,6 +38,8 @@ class ExplainedCall:
     nonblocking: bool = False
     #: Ranks on each switch, which follow one another; empty: one switch.
     switch_sizes: tuple[int, ...] = ()
+    #: The program has more ranks on a machine than that has cores.
+    shares_cores: bool = False
 
     @property
     def nodes(self) -> int:
@@ -49,7 +51,7 @@ class ExplainedCall:
         return core.Question(
             self.collective, self.ranks, self.nodes, min(self.ranks_per_node, self.ranks),
             None if unknown else self.bytes, self.element_bytes, self.commutative, self.link_bits_per_s, mpi=self.mpi,
-            transport=self.transport, nonblocking=self.nonblocking,
+            transport=self.transport, nonblocking=self.nonblocking, shares_cores=self.shares_cores,
         )  # fmt: skip
 
     def case(self, algorithm: str) -> core.Case:

@@ -40,7 +40,7 @@ def call_of_options(args: argparse.Namespace, profile: str | None = None) -> Exp
                             hint="name the element's size with --element-bytes")  # fmt: skip
     return ExplainedCall(args.collective, args.ranks, args.ranks_per_node, size, args.root, element_bytes,
                 not args.ordered, rate_of(args.link_rate, profile), library_of(args.mpi, profile),
-                args.transport, args.nonblocking, switch_sizes(args, profile))  # fmt: skip
+                args.transport, args.nonblocking, switch_sizes(args, profile), args.shared_cores)  # fmt: skip
 
 
 def switch_sizes(args: argparse.Namespace, profile: str | None) -> tuple[int, ...]:

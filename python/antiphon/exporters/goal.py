@@ -50,6 +50,7 @@ def export_schedule(args: argparse.Namespace) -> Exported:
             mpi="",
             transport="tcp",
             nonblocking=False,
+            shared_cores=False,
         )
     )
     algorithm = args.algorithm or core.choose(call.question(), own=True).choice

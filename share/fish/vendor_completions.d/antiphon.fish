@@ -155,6 +155,7 @@ complete -c antiphon -n '__fish_seen_subcommand_from explain' -l root -x -d 'roo
 complete -c antiphon -n '__fish_seen_subcommand_from explain' -l element-bytes -x -d 'reductions'
 complete -c antiphon -n '__fish_seen_subcommand_from explain' -l ordered -d 'reductions'
 complete -c antiphon -n '__fish_seen_subcommand_from explain' -l nonblocking -d 'MPI_I…'
+complete -c antiphon -n '__fish_seen_subcommand_from explain' -l shared-cores -d 'a machine has more ranks than cores'
 complete -c antiphon -n '__fish_seen_subcommand_from explain' -l algorithm -x -d 'show this one instead of the rules\' choice'
 complete -c antiphon -n '__fish_seen_subcommand_from explain' -l link-rate -x -d 'of a node\'s link, as 100mbit or 1gbit, or `unknown`'
 complete -c antiphon -n '__fish_seen_subcommand_from explain' -l transport -x -a 'tcp other' -d 'what messages between nodes travel by'
