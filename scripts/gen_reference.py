@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Writes what is made from code (.venv/bin/python scripts/gen_reference.py): in docs/reference/ the pages of
-algorithms, of commands, of environment variables and of the C API, and from the commands' options the manual pages and
-completions in share/.
+algorithms, of commands, of environment variables and of the C API, and the tables of fields in those of file formats,
+and from the commands' options the manual pages and completions in share/.
 
 With --check nothing is written: exit code 1 if a file is not what would be written.
 """
@@ -18,6 +18,7 @@ from pathlib import Path
 import reference_c_api
 import reference_commands
 import reference_environment
+import reference_formats
 
 from antiphon import cli, core, shells
 from antiphon.errors import AntiphonError
@@ -79,6 +80,7 @@ def pages() -> dict[Path, str]:
             (ROOT / "include/antiphon.h").read_text(encoding="utf-8")
         ),
     }
+    found |= reference_formats.pages()
     found |= {ROOT / "share" / shell.PATH: shell.text(commands) for shell in (bash, zsh, fish)}
     return found | {ROOT / "share" / name: page for name, page in man.pages(commands).items()}
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from antiphon.mpi import ABIS, Mpi, discover, launch
@@ -23,6 +24,7 @@ HERE = Path(__file__).resolve().parent
 CHECK = HERE.parents[1] / "bench" / "check"
 EXAMPLES = HERE.parents[1] / "examples"
 LIMIT_S = 150
+SUMMARY = json.loads((HERE.parents[1] / "python/antiphon/schemas/summary.schema.json").read_text(encoding="utf-8"))
 WARNINGS = ["-std=gnu11", "-Wall", "-Wextra", "-O1", "-g", "-pthread"]
 
 
@@ -171,6 +173,8 @@ def run_ranks(tmp_path: Path, one_core: list[str]) -> Run:
             command, capture_output=True, text=True, errors="replace", env=env, cwd=tmp_path, check=False
         )
         data = json.loads(summary.read_text()) if summary.is_file() else {}
+        if data:
+            jsonschema.validate(data, SUMMARY)
         return Result(done.returncode, done.stdout + done.stderr, data)
 
     return run
