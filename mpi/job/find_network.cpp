@@ -59,10 +59,7 @@ Sighting look() {
 
 }  // namespace
 
-Network network_of_one_node() {
-  const char* const directory = std::getenv("ANTIPHON_SYSTEM_ROOT");
-  return network::on_one_node(told(), network::read_machine(directory == nullptr ? "" : directory).cores);
-}
+Network network_of_one_node(int cores) { return network::on_one_node(told(), cores); }
 
 Seen look_at_nodes(const std::vector<int>& node_of_rank) {
   const std::vector<std::string> texts = gather_texts(to_json(look()).dump());

@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <string>
 
 #include "job/node_name.hpp"
 #include "job/shared_text.hpp"
+#include "network/hardware.hpp"
 
 namespace antiphon::mpi {
 
@@ -18,16 +20,18 @@ namespace {
 constexpr char yes = 'y';
 constexpr char no = 'n';
 
-/// Returns, on rank 0, the two answers and then each rank's node.
+/// Returns, on rank 0, the three answers and then each rank's node.
 std::vector<int> summed_up(const std::vector<std::string>& told) {
   const auto size = static_cast<int>(told.size());
-  std::vector<int> all{size, 0};
+  std::vector<int> all{size, 0, std::numeric_limits<int>::max()};
   std::map<std::string, int> lowest;
   for (int rank = 0; rank < size; ++rank) {
     const std::string& text = told[static_cast<std::size_t>(rank)];
     if (text[0] == yes) all[0] = std::min(all[0], rank);
     if (text[1] == yes) all[1] = 1;
-    all.push_back(lowest.emplace(text.substr(2), rank).first->second);
+    const std::size_t end = text.find(' ');
+    all[2] = std::min(all[2], std::stoi(text.substr(2, end - 2)));
+    all.push_back(lowest.emplace(text.substr(end + 1), rank).first->second);
   }
   return all;
 }
@@ -36,14 +40,16 @@ std::vector<int> summed_up(const std::vector<std::string>& told) {
 
 Introduction introduce(bool has_own_settings, bool may_have_devices) {
   const std::string own = {has_own_settings ? yes : no, may_have_devices ? yes : no};
-  const std::vector<int> on_rank_0 = summed_up(gather_texts(own + node_name()));
+  const std::string cores = std::to_string(network::read_machine("").cores);
+  const std::vector<int> on_rank_0 = summed_up(gather_texts(own + cores + ' ' + node_name()));
   const std::string told =
       from_rank_0({reinterpret_cast<const char*>(on_rank_0.data()), on_rank_0.size() * sizeof(int)});
   std::vector<int> all(told.size() / sizeof(int));
   std::memcpy(all.data(), told.data(), told.size());
   return {.first_different = all.at(0),
           .some_may_have_devices = all.at(1) != 0,
-          .node_of_rank = {all.begin() + 2, all.end()}};
+          .least_cores = all.at(2),
+          .node_of_rank = {all.begin() + 3, all.end()}};
 }
 
 }  // namespace antiphon::mpi

@@ -9,6 +9,7 @@ namespace antiphon::mpi {
 struct Introduction {
   int first_different = 0;  ///< the lowest rank with other settings than rank 0; the number of ranks: none
   bool some_may_have_devices = false;
+  int least_cores = 0;            ///< of any rank's machine; 0: one does not know
   std::vector<int> node_of_rank;  ///< as World::node_of_rank
 };
 

@@ -59,9 +59,8 @@ std::vector<int> assumed_nodes(const std::string& text, int rank, int size) {
   return nodes;
 }
 
-/// Learns what all ranks have told. Returns false if their settings differ; the lowest that differs says so.
-bool get_to_know_all(int rank, int size) {
-  Introduction all = introduce(has_own_settings(), look_for_device());
+/// Takes in what all ranks have told. Returns false if their settings differ; the lowest that differs says so.
+bool get_to_know_all(Introduction& all, int rank, int size) {
   if (all.first_different == rank) {
     warn_left_alone("rank " + std::to_string(rank) + " has " +
                     first_difference(own_settings(), world.settings.environment) +
@@ -93,11 +92,11 @@ std::string read_languages() {
 }
 
 /// Finds what messages travel by and what is known of these nodes. Assumed nodes have no network to look at.
-void look_at_network(bool speaks) {
+void look_at_network(int least_cores, bool speaks) {
   Settings& s = world.settings;
   const std::vector<int> nodes = world.assumed_locations.empty() ? world.node_of_rank : std::vector<int>{};
   const bool one_node = std::all_of(nodes.begin(), nodes.end(), [](int node) { return node == 0; });
-  world.network = one_node ? network_of_one_node() : recall(s, look_at_nodes(nodes));
+  world.network = one_node ? network_of_one_node(least_cores) : recall(s, look_at_nodes(nodes));
   if (!world.assumed_locations.empty()) world.network.cores_per_node = 0;  // of nodes that are not there
   settle_link_rate(world.network, s, nodes);
   // Who names a rate says that the table of rules is right for that link.
@@ -157,11 +156,12 @@ void start_world() {
   PMPI_Comm_size(MPI_COMM_WORLD, &size);
   world.settings = agree_on_settings(rank);
   if (!world.settings.enabled) return;
-  world.settings.enabled = get_to_know_all(rank, size);
+  Introduction all = introduce(has_own_settings(), look_for_device());
+  world.settings.enabled = get_to_know_all(all, rank, size);
   if (!world.settings.enabled) return;
   world.mpi = library_name();
   world.restarts_requests = library_restarts_requests();
-  look_at_network(rank == 0);
+  look_at_network(all.least_cores, rank == 0);
   world.ranks_on_core = ranks_on_core();
   if (const std::string wrong = read_languages(); !wrong.empty()) {
     if (rank == 0) warn_left_alone(wrong);

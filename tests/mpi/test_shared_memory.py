@@ -41,6 +41,15 @@ def test_one_node_by_default(native: Mpi, n: int, check: Check) -> None:
     assert all(row["algorithm"] == "library" for row in alone.summary["collectives"])
 
 
+def test_ranks_that_share_cores_have_other_choices(native: Mpi, check: Check) -> None:
+    """GIVEN more ranks than cores THEN MPICH's broadcasts are replaced, which are fast where each rank has a core."""
+    cores = os.cpu_count() or 1
+    if native.family != "mpich" or not 2 <= cores < 16:
+        pytest.skip("there is a rule for up to 16 ranks with MPICH")
+    assert check(native, 2, "--quick", "bcast").used("bcast").keys() == {"library"}
+    assert check(native, cores + 1, "--quick", "bcast").used("bcast").keys() - {"library"}
+
+
 def test_one_node_over_ucx(system: Mpi, check: Check) -> None:
     """GIVEN Open MPI over UCX, whose own messages within a node are faster THEN calls on one node are the library's."""
     if system.family != "openmpi":
