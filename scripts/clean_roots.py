@@ -214,7 +214,7 @@ def with_pip(clean: Clean, package: Path) -> None:
 
 def with_make(clean: Clean, tests: bool) -> None:
     """Runs README's commands in the source, as who has cloned it; pip fetches what they need."""
-    for path in (Path("/etc/resolv.conf"), Path("/etc/hosts"), CERTIFICATES):
+    for path in (Path("/etc/resolv.conf"), CERTIFICATES):
         copy = clean.root / path.relative_to("/")
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, copy)

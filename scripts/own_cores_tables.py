@@ -17,17 +17,33 @@ from antiphon import core, packed
 LIBRARIES = ("openmpi", "mpich")
 
 
-def gains_of(path: Path, mpi: str) -> dict[str, list[float]]:
-    """Returns, by collective, the library's time over that of the choice, for the sizes that are not the library's."""
-    times: dict[tuple[str, int, int], dict[str, float]] = defaultdict(dict)
+#: Collective, ranks, bytes.
+Call = tuple[str, int, int]
+
+
+def measured(path: Path) -> dict[Call, dict[str, float]]:
+    """Returns the seconds of each call by the library and by the algorithms that were forced."""
+    times: dict[Call, dict[str, float]] = defaultdict(dict)
     for row in json.loads(packed.read_text(path))["results"]:
+        # What Antiphon chose then is known by the forced algorithms alone.
         if row["contender"] != "antiphon":
             times[row["collective"], row["ranks"], row["bytes"]][row["chosen"]] = row["median_s"]
+    return times
+
+
+def choice_of(call: Call, mpi: str) -> str:
+    """Returns what the default table chooses for a call on one node, with a core for each rank."""
+    collective, ranks, size = call
+    return core.choose(core.Question(collective, ranks, 1, ranks, size, 8, mpi=mpi)).choice
+
+
+def gains_of(path: Path, mpi: str) -> dict[str, list[float]]:
+    """Returns, by collective, the library's time over that of the choice, for the sizes that are not the library's."""
     gains = defaultdict(list)
-    for (collective, ranks, size), measured in times.items():
-        choice = core.choose(core.Question(collective, ranks, 1, ranks, size, 8, mpi=mpi)).choice
+    for call, times in measured(path).items():
+        choice = choice_of(call, mpi)
         if choice != "library":
-            gains[collective].append(measured["library"] / measured[choice])
+            gains[call[0]].append(times["library"] / times[choice])
     return gains
 
 

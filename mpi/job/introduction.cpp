@@ -40,7 +40,7 @@ std::vector<int> summed_up(const std::vector<std::string>& told) {
 
 Introduction introduce(bool has_own_settings, bool may_have_devices) {
   const std::string own = {has_own_settings ? yes : no, may_have_devices ? yes : no};
-  const std::string cores = std::to_string(network::read_machine("").cores);
+  const std::string cores = std::to_string(network::online_cores());
   const std::vector<int> on_rank_0 = summed_up(gather_texts(own + cores + ' ' + node_name()));
   const std::string told =
       from_rank_0({reinterpret_cast<const char*>(on_rank_0.data()), on_rank_0.size() * sizeof(int)});

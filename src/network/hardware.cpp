@@ -145,9 +145,10 @@ Device device_of_file(const std::string& root, const std::string& file) {
 
 }  // namespace
 
+int online_cores() { return static_cast<int>(std::max(sysconf(_SC_NPROCESSORS_ONLN), 0L)); }
+
 Machine read_machine(const std::string& root) {
-  const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-  return {first_line_of(root + "/proc/sys/kernel/random/boot_id"), static_cast<int>(std::max(cores, 0L))};
+  return {first_line_of(root + "/proc/sys/kernel/random/boot_id"), online_cores()};
 }
 
 Interface read_interface(const std::string& root, const std::string& name) {

@@ -31,6 +31,9 @@ struct Machine {
   double look_s = 0;    ///< processor time of a look for messages in vain; 0: unknown
 };
 
+/// Returns how many cores are online here; 0: unknown.
+int online_cores();
+
 /// Reads the machine of this node; `root` as for read_interface().
 Machine read_machine(const std::string& root);
 

@@ -24,12 +24,7 @@ void doubt(ModelAnswer& answer, const PredictedCall& call, const Cluster& cluste
            const PredictionLimits& limits) {
   if (!answer.library_s || *answer.library_s < answer.own_s * answer.enough) return;
   const Cluster quick = with_short_latency(cluster);
-  PredictedCall placed = call;
-  Places places = cluster.places(call.root_if_any());
-  placed.node_sizes = std::move(places.node_sizes);
-  placed.switch_sizes = std::move(places.switch_sizes);
-  const auto own =
-      predict(placed, *answer.own.algorithm, answer.own.parameters, quick.sharing_memory(), nullptr, limits);
+  const auto own = predict(call, *answer.own.algorithm, answer.own.parameters, quick.sharing_memory(), nullptr, limits);
   if (!own) return;
   PredictionLimits until_enough = limits;
   until_enough.max_seconds = own->seconds * no_loss;

@@ -128,3 +128,9 @@ def receive_datagrams(lab: Lab, target: str, receivers: list[int], sender: int, 
             time.sleep(0.01)
         lab.execute(sender, python(UDP_SENDER, target, number), timeout_s=20).check()
         return [int(future.result().check().stdout.split()[-1]) for future in futures]
+
+
+def running(lab: Lab, node: int) -> list[str]:
+    """Returns the names of all programs that run on a node, the shell that asks included. Small systems have no ps."""
+    names = 'for file in /proc/[0-9]*/comm; do read -r name < "$file" && echo "$name"; done'
+    return lab.execute(node, ["sh", "-c", names]).check().stdout.split()

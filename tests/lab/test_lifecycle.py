@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -143,13 +144,10 @@ def test_a_lab_ends_with_the_process_that_made_it(cluster: Callable[..., Cluster
     assert wait_until(lambda: not state_dir.exists())
 
 
-def test_a_command_ends_with_who_asked_for_it_and_after_its_time(lab: Lab) -> None:
+def test_a_command_ends_with_who_asked_for_it_and_after_its_time(lab: Lab, programs: ModuleType) -> None:
     result = lab.execute(1, ["sh", "-c", "echo begun; sleep 60"], timeout_s=0.3)
     assert (result.exit_code, result.timed_out, result.stdout) == (124, True, "begun\n")
-    running = lab.execute(
-        1, ["sh", "-c", 'for file in /proc/[0-9]*/comm; do read -r name < "$file" && echo "$name"; done']
-    )
-    assert "sleep" not in running.check().stdout.split()
+    assert "sleep" not in programs.running(lab, 1)
 
 
 def test_a_command_that_ignores_the_polite_request_is_killed(lab: Lab) -> None:

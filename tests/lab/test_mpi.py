@@ -8,15 +8,13 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from antiphon.errors import AntiphonError
 from antiphon.lab import ClusterSpec, Lab
 from antiphon.mpi import Mpi, discover
-
-#: Shell: the names of all programs that run; the smallest systems have no ps.
-RUNNING = 'for file in /proc/[0-9]*/comm; do read -r name < "$file" && echo "$name"; done'
 
 PROGRAM = r"""
 #include <mpi.h>
@@ -121,13 +119,14 @@ def test_preloaded_objects_reach_ranks_only(lab: Lab, built: tuple[Mpi, Path], t
     assert others <= {"sh", "grep", "tr", "cat"}  # These are the script and what it starts, but no launcher or daemon.
 
 
-def test_a_run_that_takes_too_long_leaves_nothing_on_any_node(lab: Lab, built: tuple[Mpi, Path]) -> None:
+def test_a_run_that_takes_too_long_leaves_nothing_on_any_node(
+    lab: Lab, built: tuple[Mpi, Path], programs: ModuleType
+) -> None:
     mpi, _ = built
     result = lab.mpirun(mpi, 2, ["sleep", "60"], timeout_s=1.5)
     assert (result.timed_out, result.exit_code) == (True, 124)
     for node in (1, 2):
-        left = lab.execute(node, ["sh", "-c", RUNNING]).check().stdout.split()
-        assert sorted(left) == [f"lab-node0{node}", "sh"]
+        assert sorted(programs.running(lab, node)) == [f"lab-node0{node}", "sh"]
 
 
 def test_unknown_transport_is_refused(lab: Lab, built: tuple[Mpi, Path]) -> None:

@@ -24,7 +24,8 @@ HERE = Path(__file__).resolve().parent
 CHECK = HERE.parents[1] / "bench" / "check"
 EXAMPLES = HERE.parents[1] / "examples"
 LIMIT_S = 150
-SUMMARY = json.loads((HERE.parents[1] / "python/antiphon/schemas/summary.schema.json").read_text(encoding="utf-8"))
+SCHEMA = HERE.parents[1] / "python/antiphon/schemas/summary.schema.json"
+SUMMARY = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
 WARNINGS = ["-std=gnu11", "-Wall", "-Wextra", "-O1", "-g", "-pthread"]
 
 
@@ -174,7 +175,7 @@ def run_ranks(tmp_path: Path, one_core: list[str]) -> Run:
         )
         data = json.loads(summary.read_text()) if summary.is_file() else {}
         if data:
-            jsonschema.validate(data, SUMMARY)
+            SUMMARY.validate(data)
         return Result(done.returncode, done.stdout + done.stderr, data)
 
     return run
