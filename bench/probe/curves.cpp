@@ -15,6 +15,8 @@ constexpr double alone_below_ns = 1e6;    ///< shorter messages are measured on 
 constexpr double block_ns = 20e6;         ///< target time of one turn of a quantity
 constexpr double least_sample_ns = 16e6;  ///< of the gap
 constexpr double gap_bytes = 2e5;         ///< of one sample of the gap if its messages are short
+constexpr double enough_ns = 1e8;         ///< of a sample of the gap, whose half then is far longer than any burst
+constexpr int least_turns = 3;            ///< of a size, if there is time
 
 /// All samples of one size from all pairs; only the root has them.
 struct Point {
@@ -33,7 +35,7 @@ class Curves {
         pause_us_(static_cast<int>(task.number("pause_us", 0))) {}
 
   void run(const std::vector<std::int64_t>& sizes, std::int64_t refine) {
-    reply_ns_ = estimate(0);
+    estimate(0);  // makes connections
     double weight = 0;
     for (const auto bytes : sizes) weight += weight_of(bytes);
     for (const auto bytes : sizes) {
@@ -52,8 +54,10 @@ class Curves {
   /// Returns the present median round trip on all ranks.
   double estimate(std::int64_t bytes) {
     wait();
-    const auto all = pooled(round_trips(world_, seat(0, 0), bytes, even_ ? bytes : 0, 3, pause_us_).round_ns);
-    return world_.agree(world_.is_root() ? median_of(all).value : 0.0);
+    // Where a shorter message took long, one round trip tells enough.
+    const int reps = last_round_ns_ > block_ns / 2 ? 1 : 3;
+    const auto all = pooled(round_trips(world_, seat(0, 0), bytes, even_ ? bytes : 0, reps, pause_us_).round_ns);
+    return last_round_ns_ = world_.agree(world_.is_root() ? median_of(all).value : 0.0);
   }
 
   std::vector<double> pooled(const std::vector<double>& mine) const {
@@ -97,14 +101,14 @@ class Curves {
       wait();
       const auto all = pooled(gap(world_, seat(round_ns, 0), bytes, count));
       const double now = world_.agree(world_.is_root() ? median_of(all).value : 0.0);
+      if (now * count > enough_ns) return count;
       if (before == 0 && now * count < least_sample_ns) {
         // Half of the messages must be enough to get past the bursts that links let through.
         count = std::clamp(static_cast<int>(least_sample_ns / now), count, most_messages) / 2;
         before = now;
         continue;
       }
-      if (before > 0 && (std::abs(now - before) < 0.04 * before || now * count > 2e8)) return count / 2;
-      if (now * count > 4e8) return count;
+      if (before > 0 && std::abs(now - before) < 0.04 * before) return count / 2;
       before = now;
     }
     return count;
@@ -118,11 +122,14 @@ class Curves {
     const double round_ns = std::max(estimate(bytes), 1e3);
     if (!even_ && pause_us_ == 0) point.gap_count = settled_count(bytes, round_ns);
     std::int64_t more = 1;
-    const int least = round_ns > alone_below_ns ? 3 : static_cast<int>(round_.size());
+    const int least = round_ns > alone_below_ns ? 1 : static_cast<int>(round_.size());
     for (int turns = 0; more != 0; ++turns) {
+      const double began = now_ns();
       turn(point, round_ns, turns);
-      more = world_.agree(
-          static_cast<std::int64_t>(turns + 1 < least || (turns < 64 && now_ns() < until && !known(point))));
+      const double now = now_ns();
+      const bool time_left = turns < 64 && now + (now - began) / 2 < until;
+      const bool wanted = turns + 1 < least_turns || !known(point);
+      more = world_.agree(static_cast<std::int64_t>(turns + 1 < least || (time_left && wanted)));
     }
     if (world_.is_root()) print(point);
   }
@@ -204,7 +211,7 @@ class Curves {
   Round round_;
   bool even_;
   int pause_us_;
-  double reply_ns_ = 0;
+  double last_round_ns_ = 0;
   std::map<std::int64_t, Point> points_;
 };
 

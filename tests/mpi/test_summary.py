@@ -46,13 +46,12 @@ def check_waiting(result: Any) -> None:
 
 
 def test_rows(wheel: Mpi, run: Callable[..., Any]) -> None:
-    """GIVEN known calls THEN rows have the block's size, the reason, the share of the run, and waiting."""
+    """GIVEN known calls THEN rows have the block's size, the reason, and the share of the run."""
     result = run(wheel)
     assert sizes(result.calls("alltoall")) == [(65536, 65536, 3)], "the block, not the buffer"
     assert sizes(result.calls("bcast")) == [(0, 0, 1), (1000, 1024, 2), (2000, 2000, 1)], "powers of two"
     for collective, ranks in (("alltoall", RANKS), ("scan", RANKS // 2)):
         assert {(row["least_ranks"], row["most_ranks"]) for row in result.calls(collective)} == {(ranks, ranks)}
-    check_waiting(result)
     reasons = {(row["collective"], row["most_bytes"]): row["reason"] for row in result.summary["collectives"]}
     assert all(row["algorithm"] == "library" for row in result.summary["collectives"])
     assert "on one node" in reasons["alltoall", 65536]
@@ -68,6 +67,12 @@ def test_rows(wheel: Mpi, run: Callable[..., Any]) -> None:
     assert Path(about["program"]).name == "summary"
 
 
+@pytest.mark.measures
+def test_waiting(wheel: Mpi, run: Callable[..., Any]) -> None:
+    """GIVEN a rank that comes late to some calls THEN their rows have the waiting of the others apart."""
+    check_waiting(run(wheel))
+
+
 def test_rows_of_each_choice(native: Mpi, run: Callable[..., Any]) -> None:
     """GIVEN forced choices THEN what did the call is told apart from the library, and who asked for that."""
     result = run(native, ANTIPHON_FORCE="alltoall:rotated:piece_bytes=4096;bcast:library")
@@ -77,6 +82,7 @@ def test_rows_of_each_choice(native: Mpi, run: Callable[..., Any]) -> None:
     assert any("asked for" in row["reason"] for row in result.calls("bcast"))
 
 
+@pytest.mark.measures
 def test_waiting_with_clocks_apart(native: Mpi, run: Callable[..., Any], tmp_path: Path) -> None:
     """GIVEN ranks whose clocks differ and drift, and more calls than are kept THEN waiting is found all the same."""
     skew = tmp_path / "skewed_clock.so"

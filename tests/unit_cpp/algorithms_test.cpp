@@ -13,11 +13,12 @@ using namespace antiphon;
 namespace {
 
 /// Returns the values worth trying of one parameter: the default, the bounds (kept small), and sizes that do not divide
-/// the block.
-std::vector<std::int64_t> values_of(const Parameter& p) {
+/// the block. A piece has whole elements, so two bytes would be as good as one.
+std::vector<std::int64_t> values_of(const Parameter& p, std::int64_t element_bytes) {
+  const std::int64_t unit = p.role == Role::piece ? element_bytes : 1;
   std::vector<std::int64_t> values{p.default_value};
   for (const std::int64_t wanted :
-       {p.min, std::int64_t{1}, std::int64_t{2}, std::int64_t{3}, std::int64_t{24}, std::min<std::int64_t>(p.max, 8)}) {
+       {p.min, std::int64_t{1}, 2 * unit, 3 * unit, std::int64_t{24}, std::min<std::int64_t>(p.max, 8 * unit)}) {
     if (wanted >= p.min && wanted <= p.max && std::find(values.begin(), values.end(), wanted) == values.end())
       values.push_back(wanted);
   }
@@ -25,15 +26,15 @@ std::vector<std::int64_t> values_of(const Parameter& p) {
 }
 
 /// Returns the defaults, then each parameter in turn at each of its values, then all parameters mixed.
-std::vector<Parameters> parameter_sets(const Algorithm& a) {
+std::vector<Parameters> parameter_sets(const Algorithm& a, std::int64_t element_bytes) {
   std::vector<Parameters> sets{{}};
   for (const Parameter& p : a.parameters) {
-    for (const std::int64_t v : values_of(p)) sets.push_back({{std::string(p.name), v}});
+    for (const std::int64_t v : values_of(p, element_bytes)) sets.push_back({{std::string(p.name), v}});
   }
   for (std::size_t mix = 1; mix <= 3 && a.parameters.size() > 1; ++mix) {
     Parameters set;
     for (std::size_t i = 0; i < a.parameters.size(); ++i) {
-      const auto values = values_of(a.parameters[i]);
+      const auto values = values_of(a.parameters[i], element_bytes);
       set.push_back({std::string(a.parameters[i].name), values[(mix * (i + 1) + mix) % values.size()]});
     }
     sets.push_back(set);
@@ -59,12 +60,12 @@ void expect_right(const Algorithm& a, const Case& c) {
 
 void sweep(const Algorithm& a, int size, bool in_place, bool commutative) {
   std::uint64_t seed = 1;
-  for (const Parameters& parameters : parameter_sets(a)) {
+  const std::int64_t element_bytes = is_reduction(a.collective) ? 8 : 1;
+  for (const Parameters& parameters : parameter_sets(a, element_bytes)) {
     for (const std::int64_t elements : {0, 1, 7, 40}) {
       for (int root = 0; root < (has_root(a.collective) ? size : 1); ++root) {
         // Every root runs with the defaults; a few roots are enough for other parameters.
         if (!parameters.empty() && root != 0 && root != size / 2 && root != size - 1) continue;
-        const std::int64_t element_bytes = is_reduction(a.collective) ? 8 : 1;
         expect_right(a, {a.collective, size, root, elements * element_bytes, element_bytes, commutative, in_place,
                          ++seed, parameters});
       }
