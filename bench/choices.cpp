@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /// How long choosing an algorithm takes: antiphon_bench_choices. Needs no MPI. Exits with 1 if it takes longer than it
 /// may: a choice by rules 50 ns, since passing a call through may cost 100 ns in all; a prediction of every algorithm
-/// at 16 and 256 ranks 60 s. Both limits are meant for an optimised build.
+/// at 16 and 256 ranks 60 s. Both limits are meant for an optimised build. It also tells the times of choices by the
+/// model, as a run makes them once for each collective and class of sizes.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "antiphon/cost.hpp"
+#include "antiphon/library_algorithms.hpp"
+#include "antiphon/model_choice.hpp"
 #include "antiphon/select.hpp"
 
 namespace {
@@ -61,6 +67,77 @@ double predictions_s() {
   return seconds_since(begin);
 }
 
+/// Nodes, and ranks on each of them.
+struct Shape {
+  int nodes, ranks_per_node;
+};
+
+/// A choice by the model, and how long it took.
+struct Timed {
+  double ms;
+  std::string what;
+};
+
+Timed time_of(const Question& question, const Cluster& cluster, const LibraryAlgorithms* library) {
+  const Choice of_table = Rules::defaults().choose(question);
+  Question without = question;
+  without.multicasts = false;
+  const Choice& own = Rules::defaults().choose_own(without);
+  const auto begin = Clock::now();
+  (void)ask_model(question, cluster, of_table, own, library);
+  return {seconds_since(begin) * 1e3, std::string(name(question.collective)) + " of " + std::to_string(question.bytes) +
+                                          " bytes among " + std::to_string(question.nodes) + " × " +
+                                          std::to_string(question.max_ranks_per_node)};
+}
+
+/// The libraries of the two families, and what the rules and the model know them by.
+struct Library {
+  std::string_view family, version;
+};
+constexpr Library libraries[] = {{"openmpi", "openmpi Open MPI v5.0.11"}, {"mpich", "mpich 5.0.2"}};
+constexpr std::int64_t rates[] = {1'000'000'000, 10'000'000'000};
+constexpr std::int64_t sizes[] = {64, 1024, 8192, 65536, 524288};
+
+/// What a run asks on nodes of one shape, whose links nobody has measured.
+std::vector<Question> questions_of(const Shape& shape, std::int64_t bits_per_s, std::string_view family) {
+  std::vector<Question> questions;
+  for (const Collective collective :
+       {Collective::bcast, Collective::scatter, Collective::gather, Collective::allgather, Collective::alltoall,
+        Collective::reduce, Collective::allreduce, Collective::reduce_scatter_block, Collective::barrier}) {
+    for (const std::int64_t bytes : sizes) {
+      questions.push_back({.collective = collective,
+                           .ranks = shape.nodes * shape.ranks_per_node,
+                           .nodes = shape.nodes,
+                           .max_ranks_per_node = shape.ranks_per_node,
+                           .bytes = bytes,
+                           .element_bytes = 8,
+                           .link_bits_per_s = bits_per_s,
+                           .mpi = family});
+    }
+  }
+  return questions;
+}
+
+void print_choices_by_model(const char* title, const std::vector<Shape>& shapes) {
+  std::vector<Timed> times;
+  for (const Shape& shape : shapes) {
+    for (const std::int64_t rate : rates) {
+      const Profile profile = Profile::guess(shape.nodes, shape.ranks_per_node, static_cast<double>(rate));
+      const Cluster cluster = Cluster::blocked(profile, shape.nodes * shape.ranks_per_node, shape.ranks_per_node);
+      for (const auto& [family, version] : libraries) {
+        for (const Question& question : questions_of(shape, rate, family))
+          times.push_back(time_of(question, cluster, LibraryAlgorithms::of(version)));
+      }
+    }
+  }
+  std::sort(times.begin(), times.end(), [](const Timed& a, const Timed& b) { return a.ms < b.ms; });
+  const auto of_share = [&](double share) {
+    return times[static_cast<std::size_t>(share * static_cast<double>(times.size() - 1))].ms;
+  };
+  std::printf("choices by the model for %s: median %.1f ms, nine of ten up to %.1f ms, the longest %.1f ms (%s)\n",
+              title, of_share(0.5), of_share(0.9), times.back().ms, times.back().what.c_str());
+}
+
 }  // namespace
 
 int main() {
@@ -68,5 +145,7 @@ int main() {
   std::printf("a choice by rules:                          %8.1f ns\n", by_rules_ns);
   const double by_model_s = predictions_s();
   std::printf("all algorithms' times at 16 and 256 ranks:  %8.2f s\n", by_model_s);
+  print_choices_by_model("64 ranks", {{64, 1}, {16, 4}, {8, 8}});
+  print_choices_by_model("1,024 ranks", {{1024, 1}, {128, 8}, {64, 16}});
   return by_rules_ns <= most_choice_ns && by_model_s <= most_predictions_s ? 0 : 1;
 }

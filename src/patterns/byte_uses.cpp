@@ -2,46 +2,62 @@
 #include "patterns/byte_uses.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
 
 namespace antiphon {
 
-void ByteUses::cut_at(Uses& uses, std::int64_t offset) {
-  auto next = uses.upper_bound(offset);
-  if (next == uses.begin()) return;
-  const auto use = std::prev(next);
-  if (use->first == offset || use->second.end <= offset) return;
-  Use rest = use->second;
-  use->second.end = offset;
-  uses.emplace_hint(next, offset, std::move(rest));
+namespace {
+
+/// Returns the index of the first use that ends behind `offset`.
+template <class Uses>
+std::ptrdiff_t first_behind(const Uses& uses, std::int64_t offset) {
+  const auto ends_before = [offset](const auto& use) { return use.end <= offset; };
+  return std::partition_point(uses.begin(), uses.end(), ends_before) - uses.begin();
 }
+
+/// Divides the use that covers `offset`, if one does. Returns the index of the first use from `offset` on.
+template <class Uses>
+std::ptrdiff_t cut_at(Uses& uses, std::int64_t offset) {
+  const std::ptrdiff_t i = first_behind(uses, offset);
+  if (i == std::ssize(uses) || uses[static_cast<std::size_t>(i)].begin >= offset) return i;
+  auto rest = uses[static_cast<std::size_t>(i)];
+  rest.begin = offset;
+  uses[static_cast<std::size_t>(i)].end = offset;
+  uses.insert(uses.begin() + i + 1, rest);
+  return i + 1;
+}
+
+}  // namespace
 
 void ByteUses::write(const Range& range, OpId op) {
   if (range.bytes == 0) return;
   Uses& uses = of(range.space);
   const std::int64_t end = range.offset_bytes + range.bytes;
-  cut_at(uses, range.offset_bytes);
-  cut_at(uses, end);
-  uses.erase(uses.lower_bound(range.offset_bytes), uses.lower_bound(end));
-  uses.emplace(range.offset_bytes, Use{end, op, {}});
+  const std::ptrdiff_t first = cut_at(uses, range.offset_bytes);
+  const std::ptrdiff_t behind = cut_at(uses, end);
+  const Use written{range.offset_bytes, end, op, nobody};
+  if (first == behind) {
+    uses.insert(uses.begin() + first, written);
+    return;
+  }
+  uses[static_cast<std::size_t>(first)] = written;
+  uses.erase(uses.begin() + first + 1, uses.begin() + behind);
 }
 
 void ByteUses::read(const Range& range, OpId op) {
   if (range.bytes == 0) return;
   Uses& uses = of(range.space);
   const std::int64_t end = range.offset_bytes + range.bytes;
-  cut_at(uses, range.offset_bytes);
   cut_at(uses, end);
   std::int64_t offset = range.offset_bytes;
-  auto use = uses.lower_bound(offset);
-  while (offset < end) {
-    if (use == uses.end() || use->first > offset) {
-      const std::int64_t gap_end = use == uses.end() ? end : std::min(end, use->first);
-      use = uses.emplace_hint(use, offset, Use{gap_end, no_op, {}});
-    }
-    use->second.readers.push_back(op);
-    offset = use->second.end;
-    ++use;
+  for (std::ptrdiff_t i = cut_at(uses, offset); offset < end; ++i) {
+    const std::int64_t next = i == std::ssize(uses) ? end : std::min(end, uses[static_cast<std::size_t>(i)].begin);
+    if (next > offset) uses.insert(uses.begin() + i, Use{offset, next});
+    Use& use = uses[static_cast<std::size_t>(i)];
+    readers_.push_back({op, use.last_reader});
+    use.last_reader = static_cast<std::int32_t>(readers_.size()) - 1;
+    offset = use.end;
   }
 }
 
@@ -49,9 +65,9 @@ template <class Visit>
 void ByteUses::visit(const Range& range, Visit&& visit) const {
   if (range.bytes == 0) return;
   const Uses& uses = uses_[static_cast<std::size_t>(range.space)];
-  auto use = uses.upper_bound(range.offset_bytes);
-  if (use != uses.begin() && std::prev(use)->second.end > range.offset_bytes) --use;
-  for (; use != uses.end() && use->first < range.offset_bytes + range.bytes; ++use) visit(use->second);
+  const std::int64_t end = range.offset_bytes + range.bytes;
+  for (auto use = uses.begin() + first_behind(uses, range.offset_bytes); use != uses.end() && use->begin < end; ++use)
+    visit(*use);
 }
 
 void ByteUses::before_read(const Range& range, std::vector<OpId>& found) const {
@@ -63,7 +79,8 @@ void ByteUses::before_read(const Range& range, std::vector<OpId>& found) const {
 void ByteUses::before_write(const Range& range, std::vector<OpId>& found) const {
   visit(range, [&](const Use& use) {
     if (use.writer != no_op) found.push_back(use.writer);
-    found.insert(found.end(), use.readers.begin(), use.readers.end());
+    for (std::int32_t i = use.last_reader; i != nobody; i = readers_[static_cast<std::size_t>(i)].before)
+      found.push_back(readers_[static_cast<std::size_t>(i)].op);
   });
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <vector>
 
 #include "antiphon/schedule.hpp"
@@ -20,19 +19,26 @@ class ByteUses {
   void before_write(const Range& range, std::vector<OpId>& found) const;
 
  private:
+  static constexpr std::int32_t nobody = -1;
+  /// A reader and the one before it. Bytes that were read together share the rest of their lists.
+  struct Reader {
+    OpId op;
+    std::int32_t before;
+  };
   struct Use {
+    std::int64_t begin = 0;
     std::int64_t end = 0;
     OpId writer = no_op;
-    std::vector<OpId> readers;
+    std::int32_t last_reader = nobody;
   };
-  using Uses = std::map<std::int64_t, Use>;  ///< by first byte; they do not overlap
+  using Uses = std::vector<Use>;  ///< in the order of their bytes; they do not overlap
 
   template <class Visit>
   void visit(const Range& range, Visit&& visit) const;
   Uses& of(Space space) { return uses_[static_cast<std::size_t>(space)]; }
-  static void cut_at(Uses& uses, std::int64_t offset);
 
   Uses uses_[3];
+  std::vector<Reader> readers_;
 };
 
 }  // namespace antiphon

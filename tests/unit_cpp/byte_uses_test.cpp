@@ -2,6 +2,9 @@
 #include "patterns/byte_uses.hpp"
 
 #include <algorithm>
+#include <array>
+#include <random>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -59,4 +62,43 @@ TEST_CASE("spaces are apart, and empty ranges touch nothing") {
   uses.read(bytes(5, 5), 3);
   CHECK(before_write(uses, bytes(0, 10)) == Found{1});
   CHECK(before_write(uses, bytes(5, 5)).empty());
+}
+
+TEST_CASE("any reads and writes leave what a record of every byte has") {
+  constexpr std::int64_t length = 40;
+  struct OfByte {
+    OpId writer = no_op;
+    Found readers;
+  };
+  for (std::uint32_t seed = 1; seed <= 200; ++seed) {
+    std::mt19937 random(seed);
+    ByteUses uses;
+    std::array<OfByte, length> record;
+    const auto drawn = [&] {
+      const std::int64_t first = random() % length;
+      return bytes(first, first + random() % (length - first + 1));
+    };
+    for (OpId op = 0; op < 60; ++op) {
+      const Range asked = drawn();
+      Found readable;
+      Found writable;
+      for (std::int64_t i = asked.offset_bytes; i < asked.offset_bytes + asked.bytes; ++i) {
+        const OfByte& byte = record[static_cast<std::size_t>(i)];
+        if (byte.writer != no_op) readable.push_back(byte.writer);
+        writable.insert(writable.end(), byte.readers.begin(), byte.readers.end());
+      }
+      writable.insert(writable.end(), readable.begin(), readable.end());
+      REQUIRE(before_read(uses, asked) == sorted(readable));
+      REQUIRE(before_write(uses, asked) == sorted(writable));
+      const Range used = drawn();
+      const bool writes = random() % 2 == 0;
+      if (writes) uses.write(used, op);
+      else uses.read(used, op);
+      for (std::int64_t i = used.offset_bytes; i < used.offset_bytes + used.bytes; ++i) {
+        OfByte& byte = record[static_cast<std::size_t>(i)];
+        if (writes) byte = {op, {}};
+        else byte.readers.push_back(op);
+      }
+    }
+  }
 }
