@@ -100,7 +100,8 @@ class BestOfOurs {
     least_s_ = look_at(call_, favourite, cluster).least_s;
     if (!knows_favourite_) try_out_if_it_may_win(with_few_pieces(favourite));
     const Choice with_defaults{favourite.algorithm, resolve_parameters(*favourite.algorithm, {}), {}};
-    if (may_win(look_at(call_, with_defaults, cluster))) try_out(with_defaults);
+    const bool other = with_defaults.parameters != favourite.parameters;
+    if (other && may_win(look_at(call_, with_defaults, cluster))) try_out(with_defaults);
     same_algorithm_ = best_;
     same_algorithm_s_ = best_s_;
     // These two were evaluated in any case; those with longer pieces take less to evaluate.
