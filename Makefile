@@ -45,7 +45,7 @@ clang: ## The core, compiled by Clang
 
 test: test-cpp test-python ## All tests
 
-test-cpp: setup ## The core's unit tests, and each public header of mpi/ by itself (in the tree that setup built)
+test-cpp: setup ## The core's unit tests, and each header of mpi/ by itself (in the tree that setup built)
 	@cmake -S . -B build/wheel -DANTIPHON_BUILD_TESTS=ON >/dev/null
 	@cmake --build build/wheel -j $(JOBS) --target antiphon_unit_tests
 	@.venv/bin/python scripts/check_rooms.py --compile build/wheel

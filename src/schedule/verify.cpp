@@ -13,6 +13,7 @@
 
 #include "antiphon/index.hpp"
 #include "antiphon/progress.hpp"
+#include "mapping/search/random.hpp"
 #include "schedule/matching.hpp"
 
 namespace antiphon {
@@ -32,30 +33,11 @@ struct Use {
   Progress::Piece piece;
 };
 
-/// Draws numbers by splitmix64: by the standard library's generator, a tenth of the verification was drawing.
-class Chance {
- public:
-  explicit Chance(std::uint64_t seed) : state_(seed) {}
-  bool coin() { return (next() & 1) != 0; }
-  /// Returns a number below `count`, which is less than 2^32.
-  std::size_t below(std::size_t count) { return (next() >> 32) * count >> 32; }
-
- private:
-  std::uint64_t next() {
-    std::uint64_t mixed = state_ += 0x9e3779b97f4a7c15;
-    mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9;
-    mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111eb;
-    return mixed ^ mixed >> 31;
-  }
-
-  std::uint64_t state_;
-};
-
 class Verification {
  public:
   Verification(const std::vector<Schedule>& schedules, const std::vector<Memory>& memories, const Reduction& reduction,
                std::uint64_t seed)
-      : schedules_(schedules), memories_(memories), reduction_(reduction), chance_(seed) {
+      : schedules_(schedules), memories_(memories), reduction_(reduction), random_(seed) {
     for (const Schedule& s : schedules) {
       progress_.push_back(std::make_unique<Progress>(s));
       scratch_.emplace_back(static_cast<std::size_t>(s.scratch_bytes()), std::byte{0xA5});
@@ -86,13 +68,13 @@ class Verification {
 
   bool step() {
     // Either a rank starts a piece, or something under way ends. While both are possible, chance decides.
-    const bool start_first = chance_.coin();
+    const bool start_first = random_.below(2) == 0;
     return start_first ? start_something() || end_something() : end_something() || start_something();
   }
 
   bool start_something() {
     while (!starters_.empty()) {
-      const std::size_t pick = chance_.below(starters_.size());
+      const std::size_t pick = random_.below(static_cast<std::uint32_t>(starters_.size()));
       const int rank = starters_[pick];
       Progress::Piece piece;
       if (progress_[at(rank)]->next(piece)) {
@@ -147,7 +129,7 @@ class Verification {
   bool end_something() {
     const std::size_t choices = local_.size() + deliverable_.size();
     if (choices == 0) return false;
-    const std::size_t pick = chance_.below(choices);
+    const std::size_t pick = random_.below(static_cast<std::uint32_t>(choices));
     if (pick < local_.size()) end_local(take(local_, pick));
     else deliver(pairs_[take(deliverable_, pick - local_.size())].pop());
     return true;
@@ -328,7 +310,7 @@ class Verification {
   const std::vector<Schedule>& schedules_;
   const std::vector<Memory>& memories_;
   const Reduction& reduction_;
-  Chance chance_;
+  mapping::Random random_;
   std::vector<std::unique_ptr<Progress>> progress_;
   std::vector<std::vector<std::byte>> scratch_;
   std::vector<std::vector<Use>> uses_;

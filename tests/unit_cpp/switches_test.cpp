@@ -46,10 +46,10 @@ void sweep(const Algorithm& a, const std::vector<int>& switches, const std::vect
   const int size = sum_of(switches);
   std::uint64_t seed = 1;
   for (const std::vector<int>& order : {std::vector<int>{}, shuffled(size, 7)}) {
-    for (const std::int64_t bytes : {8, 56, 1000}) {
+    for (const std::int64_t bytes : {8, 56, 4000}) {
       for (const bool in_place : {false, true}) {
         Case c{a.collective, size, size / 3, bytes, 8, true, in_place, ++seed, {}, order, nodes, switches};
-        if (bytes < 1000 || in_place) c.parameters = {{"segment_bytes", 16}};
+        if (bytes < 4000 || in_place) c.parameters = {{"segment_bytes", 16}};
         if (!order.empty() && bytes == 56) c.parameters.push_back({"encode", 1});
         expect_right(a, c);
       }
