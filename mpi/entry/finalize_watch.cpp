@@ -25,6 +25,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int timeout_exit_code = 124;  // coreutils' timeout uses the same code
 constexpr std::chrono::seconds abort_takes_at_most{2};
+/// Hydra drops what it has not read yet once a rank asks it to abort.
+constexpr std::chrono::milliseconds launcher_reads_within{300};
 
 std::atomic<bool> has_returned{false};
 
@@ -42,6 +44,7 @@ void end_run(std::int64_t limit_s, bool known) {
        " s, and all ranks have come to it: the run is ended with exit code " + std::to_string(timeout_exit_code) +
        (known ? "; hint: MPICH 4.0 is known for this over UCX: use a newer one, or Open MPI"
               : "; hint: ANTIPHON_FINALIZE_SECONDS=0 waits for ever"));
+  std::this_thread::sleep_for(launcher_reads_within);
   std::thread([] { PMPI_Abort(MPI_COMM_WORLD, timeout_exit_code); }).detach();
   std::this_thread::sleep_for(abort_takes_at_most);
   _exit(timeout_exit_code);
@@ -58,7 +61,7 @@ void await_return(std::int64_t limit_s, int rank, bool known) {
   if (returns_by(limit)) return;
   flush_output();
   // The launcher kills all ranks once one has ended: time for all to flush, and turns, so that few say the same.
-  if (!returns_by(limit + std::chrono::milliseconds(500 * (1 + std::min(rank, 20))))) end_run(limit_s, known);
+  if (!returns_by(limit + std::chrono::milliseconds(500 + 800 * std::min(rank, 12)))) end_run(limit_s, known);
 }
 
 }  // namespace
