@@ -31,9 +31,14 @@ def read(cluster: str) -> dict[str, dict[str, Any]]:
     return {row["collective"]: row for row in wanted}
 
 
+def colours_of(c: draw_gains.Colours) -> dict[str, str]:
+    """Returns what each way is drawn with."""
+    return {"library": c.library, "flat": c.antiphon, "nested": c.limit}
+
+
 def draw_panel(axes: Any, title: str, rows: dict[str, dict[str, Any]], c: draw_gains.Colours) -> None:
     """Draws one cluster's bars; what is not known has none."""
-    colours = {"library": c.library, "flat": c.antiphon, "nested": c.limit}
+    colours = colours_of(c)
     for place, name in enumerate(rows):
         for number, kind in enumerate(KINDS):
             if seconds := rows[name][f"{kind}_s"]:
@@ -49,7 +54,7 @@ def draw(scheme: str) -> str:
     def fill(panels: Sequence[Any]) -> None:
         for axes, (title, cluster) in zip(panels, PANELS.items(), strict=True):
             draw_panel(axes, title, read(cluster), c)
-        marks = [pyplot.Rectangle((0, 0), 1, 1, color=colour) for colour in (c.library, c.antiphon, c.limit)]
+        marks = [pyplot.Rectangle((0, 0), 1, 1, color=colour) for colour in colours_of(c).values()]
         panels[0].legend(marks, KINDS.values(), loc="lower right", frameon=False, labelcolor=c.ink)
 
     return draw_gains.svg(fill, WORDS, 7.4, 0.1, c)

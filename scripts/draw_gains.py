@@ -79,12 +79,24 @@ def label_panel(axes: Any, title: str, names: Sequence[str], c: Colours) -> None
 
 def svg(fill: Callable[[Sequence[Any]], None], words: str, height: float, bottom: float, c: Colours) -> str:
     """Returns two panels, one above the other, as SVG: `fill` draws in them, and the words stand below."""
+    return svg_of_grid(fill, words, (2, 1), height, {"left": 0.27, "right": 0.99, "bottom": bottom, "hspace": 0.2}, c)
+
+
+def svg_of_grid(
+    fill: Callable[[Sequence[Any]], None],
+    words: str,
+    shape: tuple[int, int],
+    height: float,
+    edges: Mapping[str, float],
+    c: Colours,
+) -> str:
+    """Returns rows and columns of panels with common scales; `edges` are matplotlib's, in shares of the picture."""
     style = {"svg.hashsalt": "antiphon", "svg.fonttype": "none", "font.family": "DejaVu Sans", "font.size": 11}
     with matplotlib.rc_context(style):
-        figure, panels = pyplot.subplots(2, 1, figsize=(7, height), sharex=True)
-        fill(panels)
+        figure, panels = pyplot.subplots(*shape, figsize=(7, height), sharex=True, sharey="row")
+        fill(panels.flat)
         figure.supxlabel(words, fontsize=10, color=c.soft)
-        figure.subplots_adjust(left=0.27, right=0.99, top=0.95, bottom=bottom, hspace=0.2)
+        figure.subplots_adjust(top=0.95, **edges)
         content = io.BytesIO()
         figure.savefig(content, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
         pyplot.close(figure)

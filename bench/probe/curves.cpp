@@ -88,8 +88,10 @@ class Curves {
     if (even_ || pause_us_ > 0) return;
     wait();
     append(point.gap_ns, pooled(gap(world_, seat, point.bytes, point.gap_count)));
+    // What was estimated from shorter messages can be too short where a connection is paced.
+    const double seen_ns = world_.agree(world_.is_root() ? median_of(point.round_ns).value : 0.0);
     wait();
-    const double delay_ns = round_ns * 1.3 + 150e3;
+    const double delay_ns = std::max(round_ns, seen_ns) * 1.3 + 150e3;
     append(point.receive_ns, pooled(delayed_receives(world_, seat, point.bytes, std::max(2, reps / 3), delay_ns)));
   }
 

@@ -6,9 +6,9 @@
     bench/simulators/curves.py simulate -o curves.jsonl
     bench/simulators/curves.py table curves.jsonl
 
-`compute` predicts each collective and size on each cluster; `simulate` lets SimGrid's SMPI replay the best schedules on
-parts of 8 and 16 nodes under the same switches, beside the model's time of the same part. Both write a line for each
-cell, and leave alone what the file has already. `table` shows gains.
+`compute` predicts each collective and size on each cluster, and how one size grows with the nodes; `simulate` lets
+SimGrid's SMPI replay the best schedules on parts of 2 to 128 nodes under the same switches, beside the model's time of
+the same part. Both write a line for each cell, and leave alone what the file has already. `table` shows gains.
 """
 
 from __future__ import annotations
@@ -53,9 +53,13 @@ SHAPES = (
 LEADERS = (1, 4, 16)
 #: Parts of a cluster that SMPI replays in seconds.
 PARTS = ((8, 2), (16, 2))
+#: Numbers of nodes of the lines, with 32 ranks each. SMPI replays those of few nodes.
+GROWTH_CLUSTERS = ("25gbe-1024x32-3levels-2to1", "100gbe-1024x32-3levels-2to1")
+GROWTH_NODES = tuple(2**n for n in range(1, 10))
+MOST_NODES_OF_MESSAGE, MOST_NODES_OF_BLOCK = 128, 8
 SIMULATED = ("bcast", "reduce", "allreduce", "allgather", "alltoall")
 SIMULATED_CLUSTERS = tuple(name for name in CLUSTERS if name.endswith("2to1"))
-TIMEOUT_S = 60.0
+TIMEOUT_S = 300.0
 
 Row = dict[str, Any]
 Cell = tuple[str, str, int, int, int]
@@ -67,11 +71,21 @@ def cells() -> Iterator[Cell]:
         for name in (*OF_MESSAGE, *(OF_BLOCK if size <= LONGEST_BLOCK else ())):
             for cluster, nodes, per_node in SHAPES:
                 yield cluster, name, size, nodes, per_node
+    yield from growth(simulated=False)
+
+
+def growth(simulated: bool) -> Iterator[Cell]:
+    """Yields the cells of the lines that are replayed, or those that are not."""
+    for nodes, name, cluster in itertools.product(GROWTH_NODES, SIMULATED, GROWTH_CLUSTERS):
+        most = MOST_NODES_OF_MESSAGE if name in OF_MESSAGE else MOST_NODES_OF_BLOCK
+        if (nodes <= most) is simulated:
+            yield cluster, name, 65536, nodes, 32
 
 
 def parts() -> Iterator[Cell]:
     for (nodes, per_node), name, cluster in itertools.product(PARTS, SIMULATED, SIMULATED_CLUSTERS):
         yield cluster, name, 65536, nodes, per_node
+    yield from growth(simulated=True)
 
 
 def spec_of(cell: Cell) -> ClusterSpec:
@@ -83,7 +97,7 @@ def spec_of(cell: Cell) -> ClusterSpec:
 def choices_of(collective: str, per_node: int) -> list[str]:
     """Returns all algorithms with usual parameters, and nested ones with each way among nodes and some leaders."""
     found = []
-    for algorithm in core.algorithms(collective):
+    for algorithm in (one for one in core.algorithms(collective) if not one.many_connections):
         if algorithm.name != "nested":
             found.append(algorithm.name)
             continue
@@ -121,7 +135,7 @@ def simulated(cell: Cell, smpirun: Path) -> Row:
         element = model.element_bytes(row["collective"], row["bytes"])
         case = core.Case(
             row["collective"], row[kind], spec.ranks, row["bytes"],
-            element_bytes=element, ranks_per_node=spec.ranks_per_node,
+            element_bytes=element, ranks_per_node=spec.ranks_per_node, switch_sizes=spec.switch_sizes(spec.ranks),
         )  # fmt: skip
         try:
             row[f"{kind}_smpi_s"] = smpi.run(smpirun, core.build(case), spec, spec.ranks_per_node, TIMEOUT_S).seconds

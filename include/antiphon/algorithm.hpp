@@ -69,6 +69,8 @@ struct Algorithm {
   bool any_order = false;
   /// Whether it serves the ranks of a node together (Problem::node_sizes).
   bool levels = false;
+  /// Whether it only pays where one connection does not fill a port. It is used only there, or where the user asks.
+  bool many_connections = false;
 };
 
 /// All algorithms, sorted by collective and name.

@@ -6,7 +6,7 @@
 #include "antiphon/error.hpp"
 #include "antiphon/mapping.hpp"
 #include "mapping/json.hpp"
-#include "mapping/search/random.hpp"
+#include "mapping/search/thread_time.hpp"
 #include "mapping/slot_allocator.hpp"
 
 namespace antiphon {

@@ -72,7 +72,8 @@ Json json_of(const Algorithm& a) {
           {"parameters", parameters},
           {"supports_all", a.supports == nullptr},
           {"needs_all_counts", a.knowledge == Knowledge::all_counts},
-          {"multicasts", a.multicasts}};
+          {"multicasts", a.multicasts},
+          {"many_connections", a.many_connections}};
 }
 
 Json json_of(const Choice& choice) {

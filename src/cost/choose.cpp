@@ -179,7 +179,8 @@ std::optional<RankedChoice> best_parameters(const PredictedCall& call, const Alg
 
 std::vector<RankedChoice> rank_candidates(const PredictedCall& call, const Cluster& cluster,
                                           const SearchOptions& options, std::vector<LeftOut>* left_out) {
-  const auto algorithms = algorithms_for(call.collective);
+  auto algorithms = algorithms_for(call.collective);
+  if (lanes_of(cluster) == 1) std::erase_if(algorithms, [](const Algorithm* a) { return a->many_connections; });
   struct Found {
     std::optional<RankedChoice> best;
     std::vector<LeftOut> left_out;

@@ -91,24 +91,27 @@ bool within_credit(const Algorithm& algorithm, const Parameters& parameters, con
   const std::int64_t credit = cluster.profile().contention.credit_bytes;
   if (credit <= 0) return true;
   std::int64_t piece = -1;
-  std::int64_t together = 1;
+  std::int64_t ahead = 1;
+  std::int64_t at_once = 1;
   std::int64_t leaders = 1;
   for (std::size_t i = 0; i < algorithm.parameters.size(); ++i) {
     const Parameter& p = algorithm.parameters[i];
     const std::int64_t value = parameters[i].value;
     if (p.role == Role::piece) piece = value == 0 ? call.bytes : std::min(value, std::max<std::int64_t>(call.bytes, 1));
-    if (p.role == Role::ahead || p.role == Role::at_once) together *= value;
+    if (p.role == Role::ahead) ahead *= value;
+    if (p.role == Role::at_once) at_once *= value;
     if (p.role == Role::leaders) leaders = value;
     // What nobody asks for may come from all ranks at once.
     const bool unasked = p.role == Role::border && value != p.default_value && value >= call.bytes;
     if (unasked && call.bytes * (cluster.ranks() - 1) > credit) return false;
   }
   // Connections that together are no faster than the port leave nothing waiting in it.
+  const std::int64_t connections = (at_once > 1 ? at_once : ahead) * leaders;
   const int lanes = lanes_of(cluster);
-  if (lanes > 1 && together * leaders <= lanes) return true;
+  if (lanes > 1 && connections <= lanes) return true;
   if (piece <= least_piece_bytes) return true;
   // Each leader sends a part of the message.
-  return std::min(piece, (call.bytes + leaders - 1) / leaders) * together * leaders <= credit;
+  return std::min(piece, (call.bytes + leaders - 1) / leaders) * ahead * at_once * leaders <= credit;
 }
 
 std::vector<Parameters> variations(const PredictedCall& call, const Algorithm& algorithm, const Parameters& parameters,

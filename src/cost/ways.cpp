@@ -2,6 +2,7 @@
 #include "cost/ways.hpp"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 
@@ -11,6 +12,8 @@ namespace antiphon {
 
 namespace {
 
+/// Lengths of pieces on several connections, over the usual one.
+constexpr std::array longer_on_lanes{0.25, 4.0, 16.0};
 /// Of a node's ranks, so many are tried as leaders first.
 constexpr std::int64_t some_leaders = 4;
 
@@ -22,14 +25,20 @@ void add_lanes(std::vector<Parameters>& ways, const Algorithm& algorithm, int la
                        [&](const Parameter& p) { return p.role == role; });
   };
   const Role role = has(Role::at_once) ? Role::at_once : Role::ahead;
-  for (const int count : {lanes, ahead_on_lanes * lanes}) {
+  const auto add = [&](int count, double longer) {
     Parameters way = ways.front();
     for (std::size_t i = 0; i < algorithm.parameters.size(); ++i) {
       const Parameter& p = algorithm.parameters[i];
       if (p.role == role) way[i].value = std::clamp<std::int64_t>(count, p.min, p.max);
+      if (p.role == Role::piece) way[i].value = static_cast<std::int64_t>(longer * static_cast<double>(way[i].value));
     }
     ways.push_back(way);
-  }
+  };
+  for (const int count : {lanes, ahead_on_lanes * lanes}) add(count, 1);
+  // A slow connection takes long for a piece, which counts where pieces pass many ranks. Long pieces are soon
+  // evaluated.
+  if (!algorithm.many_connections) return;
+  for (const double longer : longer_on_lanes) add(lanes, longer);
 }
 
 /// Adds shorter pieces for what goes over uplinks: where switches hold different numbers of ranks, rings have gaps.

@@ -125,17 +125,21 @@ RingReduced ring_reduce_scatter(Schedule& s, const Ring& ring, const RingOperand
   return done;
 }
 
-RingReducedVector ring_reduce_vector(Schedule& s, const Ring& ring, const Problem& p) {
-  const Partition parts(p.bytes, p.element_bytes, p.size);
+RingReducedVector ring_reduce_vector(Schedule& s, const Ring& ring, const Problem& p, const VectorPart& part) {
+  const Partition parts(part.output.bytes, p.element_bytes, p.size);
   std::vector<Range> inputs;
   std::vector<Range> outputs;
   for (int i = 0; i < p.size; ++i) {
-    outputs.push_back(parts.of(p.whole_output(), i));
-    inputs.push_back(p.in_place ? outputs.back() : parts.of(p.whole_input(), i));
+    outputs.push_back(parts.of(part.output, i));
+    inputs.push_back(p.in_place ? outputs.back() : parts.of(part.input, i));
   }
   const std::vector<Range> landing = p.in_place ? std::vector<Range>{} : outputs;
-  RingReduced reduced = ring_reduce_scatter(s, ring, {inputs, landing, outputs[ring.wrap(p.rank)]});
+  RingReduced reduced = ring_reduce_scatter(s, ring, {inputs, landing, outputs[ring.wrap(ring.rank)]});
   return {std::move(outputs), std::move(reduced)};
+}
+
+RingReducedVector ring_reduce_vector(Schedule& s, const Ring& ring, const Problem& p) {
+  return ring_reduce_vector(s, ring, p, {p.whole_input(), p.whole_output()});
 }
 
 }  // namespace antiphon

@@ -10,18 +10,20 @@
 
 namespace antiphon {
 
-/// A ring of consecutive ranks, of all unless `first` says otherwise. Blocks travel round it cut into segments that are
-/// passed on as they come in: step after step without a gap, with a latency per segment rather than per step. Every
-/// port receives one stream. A rank sends at most `window` segments more than it has received, as bytes are counted
-/// from the start of a pass: so a window a rank is under way in all, and ports drop nothing.
+/// A ring of consecutive ranks, of all unless `first` or `order` says otherwise. Blocks travel round it cut into
+/// segments that are passed on as they come in: step after step without a gap, with a latency per segment rather than
+/// per step. Every port receives one stream. A rank sends at most `window` segments more than it has received, as bytes
+/// are counted from the start of a pass: so a window a rank is under way in all, and ports drop nothing.
 struct Ring {
-  int rank = 0;
+  int rank = 0;  ///< this rank's place on the ring
   int size = 1;
   Cut cut;
-  int first = 0;  ///< the rank of the ring's place 0
+  int first = 0;           ///< the rank of the ring's place 0
+  std::vector<int> order;  ///< the rank at each place, if they do not follow one another
 
-  [[nodiscard]] int next() const { return first + (rank + 1) % size; }
-  [[nodiscard]] int prev() const { return first + (rank - 1 + size) % size; }
+  [[nodiscard]] int at_place(int place) const { return order.empty() ? first + place : order[wrap(place)]; }
+  [[nodiscard]] int next() const { return at_place((rank + 1) % size); }
+  [[nodiscard]] int prev() const { return at_place((rank - 1 + size) % size); }
   [[nodiscard]] std::size_t wrap(int i) const { return static_cast<std::size_t>(((i % size) + size) % size); }
 };
 
@@ -67,13 +69,21 @@ RingReduced ring_reduce_scatter(Schedule& s, const Ring& ring, const RingOperand
 RingReduced ring_reduce_scatter(Schedule& s, const Ring& ring, const RingOperands& memory, OpId ready,
                                 RingLanes& lanes);
 
-/// An allreduce's first half: its vector in P blocks, of which block `rank` is complete here.
+/// An allreduce's first half: its vector in P blocks, of which that of the rank's place is complete here.
 struct RingReducedVector {
   std::vector<Range> blocks;  ///< of the output
   RingReduced reduced;
 };
 
-/// Cuts the vector into P blocks as even as possible and reduces each on its way round the ring. P > 1.
+/// A part of an allreduce's operand, and of its result.
+struct VectorPart {
+  Range input, output;
+};
+
+/// Cuts the part into P blocks as even as possible and reduces each on its way round the ring. P > 1. Blocks are those
+/// of the ring's places.
+RingReducedVector ring_reduce_vector(Schedule& s, const Ring& ring, const Problem& p, const VectorPart& part);
+/// Does so with the whole vector.
 RingReducedVector ring_reduce_vector(Schedule& s, const Ring& ring, const Problem& p);
 
 }  // namespace antiphon

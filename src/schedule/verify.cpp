@@ -13,7 +13,7 @@
 
 #include "antiphon/index.hpp"
 #include "antiphon/progress.hpp"
-#include "mapping/search/random.hpp"
+#include "antiphon/random.hpp"
 #include "schedule/matching.hpp"
 
 namespace antiphon {
@@ -310,7 +310,7 @@ class Verification {
   const std::vector<Schedule>& schedules_;
   const std::vector<Memory>& memories_;
   const Reduction& reduction_;
-  mapping::Random random_;
+  Random random_;
   std::vector<std::unique_ptr<Progress>> progress_;
   std::vector<std::vector<std::byte>> scratch_;
   std::vector<std::vector<Use>> uses_;

@@ -31,8 +31,8 @@ constexpr std::int64_t pieces_for_long_calls = 4 * pieces_for_many_ranks;
 /// Nested schedules with more operations take long to build.
 constexpr std::int64_t most_composed = 1 << 14;
 constexpr std::int64_t most_rate_updates = 1 << 14;
-/// The table's choice of ours is evaluated to the end. The library's way, and what the rules would use instead of it,
-/// are given up after about 0.1 s.
+/// The table's choice of ours is evaluated to the end. The library's way, what the rules would use instead of it, and
+/// what goes over many connections are given up after about 0.1 s.
 constexpr std::int64_t most_rate_updates_of_favourite = 1 << 18;
 /// Another of ours replaces the table's where it is predicted to be faster by this factor.
 constexpr double clearly_faster = 1.2;
@@ -73,7 +73,7 @@ PredictionLimits for_favourite(std::int64_t max_rate_updates = std::numeric_limi
   return limits;
 }
 
-PredictionLimits quick_prediction(double max_seconds, std::int64_t max_rate_updates = most_rate_updates) {
+PredictionLimits quick_prediction(double max_seconds, std::int64_t max_rate_updates) {
   PredictionLimits limits = for_favourite(max_rate_updates);
   limits.max_seconds = max_seconds;
   return limits;
@@ -114,6 +114,7 @@ class BestOfOurs {
     const int lanes = lanes_of(cluster_);
     for (const Algorithm* a : algorithms_for(call_.collective)) {
       if ((a == favourite_.algorithm && lanes == 1 && !a->levels) || a->multicasts) continue;
+      if (a->many_connections && lanes == 1) continue;
       if (a->levels && !knows_nested(call_.bytes, cluster_)) continue;
       add_candidates(*a, ways_of(*a, call_, cluster_), candidates);
     }
@@ -220,7 +221,10 @@ class BestOfOurs {
 
   void try_out(const Choice& choice) {
     const double worth_knowing = call_.switch_sizes.empty() ? 1 : hardly_slower;
-    PredictionLimits limits = quick_prediction(best_s_ * worth_knowing);
+    // Flows over many connections have many rates.
+    const bool many = choice.algorithm->many_connections;
+    const std::int64_t rate_updates = many ? most_rate_updates_of_favourite : most_rate_updates;
+    PredictionLimits limits = quick_prediction(best_s_ * worth_knowing, rate_updates);
     if (few_stand_for_all(call_.collective, cluster_)) limits.max_pieces = pieces_for_many_ranks;
     try_out(choice, limits);
   }

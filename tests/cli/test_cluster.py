@@ -94,3 +94,13 @@ def test_a_collective_is_simulated_beside_the_model(command):
     rows = json.loads(ended.stdout)["simulated"]
     assert len(rows) > 5
     assert all(row["smpi_s"] > 0 and row["model_s"] > 0 for row in rows)
+
+
+@pytest.mark.skipif(shutil.which("smpirun") is None, reason="SimGrid's smpirun is not installed")
+def test_what_needs_switches_is_simulated_on_a_cluster_that_has_them(command):
+    """GIVEN two racks THEN schedules along the switches are simulated without being named."""
+    words = ("--cluster", "two-racks-16x4", "--ranks-per-node", 1, "--bytes", "4k", "--json")
+    ended = command("simulate", "allgather", *words)
+    assert ended.returncode == 0, ended.stderr
+    names = {row["algorithm"].partition(":")[0] for row in json.loads(ended.stdout)["simulated"]}
+    assert {"ring", "switch_rings"} <= names

@@ -179,6 +179,14 @@ def test_a_part_of_a_cluster_has_its_shape():
     assert whole.thinned(whole.nodes) == whole
 
 
+def test_ranks_are_counted_by_switch():
+    racks = files.load("two-racks-16x4")
+    assert racks.switch_sizes(64) == (32, 32)
+    assert racks.switch_sizes(40) == (32, 8)
+    assert racks.with_ranks(None, 1).switch_sizes(11) == (8, 3)
+    assert racks.switch_sizes(32) == files.load("ethernet-16").switch_sizes(16) == ()
+
+
 def test_a_measured_machine_is_a_cluster_for_simulators():
     spec = files.load("two-racks-16x4")
     back = of_profile.spec_of(profile.document(spec), "again")

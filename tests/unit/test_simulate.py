@@ -35,7 +35,7 @@ def plan_of(collective, algorithm, ranks, size):
 def test_every_message_has_two_sides_and_is_waited_for_once(collective, algorithm):
     ranks = 5
     plan = plan_of(collective, algorithm, ranks, 0 if collective == "barrier" else 40000)
-    listed = trace.actions(plan, 0.25, 0.5)
+    listed = trace.actions(plan, trace.Work(0.25, 0.5))
     sent, received, waited = Counter(), Counter(), Counter()
     for rank, lines in enumerate(listed):
         assert (lines[0], lines[-1]) == (f"{rank} init", f"{rank} finalize")
@@ -52,16 +52,41 @@ def test_every_message_has_two_sides_and_is_waited_for_once(collective, algorith
     assert len(waited) == 2 * len(sent)
 
 
+def test_ranks_work_on_messages_as_far_as_they_go():
+    """GIVEN two nodes with two ranks each THEN a rank works less for a message that stays on its node."""
+    plan = plan_of("bcast", "flat", 4, 1000)
+    work = trace.Work(send_s=3e-6, receive_s=4e-6, memory_s=5e-7, ranks_per_node=2)
+    listed = trace.actions(plan, work)
+    slept = [[line.split()[2] for line in lines if " sleep " in line] for lines in listed]
+    assert sorted(slept[0]) == ["3e-06", "3e-06", "5e-07"]
+    assert slept[1:] == [["5e-07"], ["4e-06"], ["4e-06"]]
+    for lines in listed[1:]:
+        assert [line.split()[1] for line in lines[-3:]] == ["wait", "sleep", "finalize"]
+    assert not any(" sleep " in line for lines in trace.actions(plan, trace.Work()) for line in lines)
+
+
+@needs_simgrid
+def test_messages_within_a_node_cost_less_in_smpi():
+    """GIVEN a short broadcast THEN it takes less on one node than on as many nodes as ranks."""
+    spec = files.load("25gbe-64x32")
+    plan = plan_of("bcast", "binomial", 8, 64)
+    within = smpi.run(smpi.find(), plan, spec, 8, 60).seconds
+    between = smpi.run(smpi.find(), plan, spec, 1, 60).seconds
+    host = spec.hosts.host()
+    assert 3 * host.memory_us * 1e-6 <= within < 3 * (host.send_us + host.receive_us) * 1e-6
+    assert between > 3 * (host.latency_us + host.send_us + host.receive_us) * 1e-6
+
+
 def test_schedules_that_do_not_fit_together_are_said():
     plan = plan_of("bcast", "chain", 3, 1000)
     plan["schedules"][0]["ops"] = []
     with pytest.raises(AntiphonError, match="never sends"):
-        trace.actions(plan, 0.25, 0.5)
+        trace.actions(plan, trace.Work(0.25, 0.5))
     wait = {"op": "recv", "peer": 1, "to": ["output", 0, 10]}
     send = {"op": "send", "peer": 1, "from": ["input", 0, 10], "after": [0]}
     other = [{**wait, "peer": 0}, {**send, "peer": 0}]
     with pytest.raises(AntiphonError, match="wait for ever"):
-        trace.actions({"schedules": [{"ops": [wait, send]}, {"ops": other}]}, 0.25, 0.5)
+        trace.actions({"schedules": [{"ops": [wait, send]}, {"ops": other}]}, trace.Work(0.25, 0.5))
 
 
 @pytest.mark.parametrize("name", ["10gbe-12", "25gbe-64x32", "two-racks-16x4"])

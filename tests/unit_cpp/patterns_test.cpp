@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <numeric>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
 
 #include "../../src/patterns/circulant.hpp"
+#include "../../src/patterns/disjoint_paths.hpp"
 #include "../../src/patterns/partition.hpp"
 #include "../../src/patterns/tree.hpp"
 #include "antiphon/algorithm.hpp"
@@ -173,4 +177,41 @@ TEST_CASE("patterns: a flat gather asks for no more short blocks at a time than 
                std::all_of(deps.begin(), deps.end(), [](const Dep& dep) { return dep.op == no_op; });
   }
   CHECK(at_once == 4);  // two senders have two pieces each
+}
+
+namespace {
+
+/// The places are 0…count−1, each once.
+bool visits_all(std::vector<int> places, int count) {
+  std::vector<int> all(static_cast<std::size_t>(count));
+  std::iota(all.begin(), all.end(), 0);
+  std::sort(places.begin(), places.end());
+  return places == all;
+}
+
+}  // namespace
+
+TEST_CASE("disjoint paths and rings visit every place and have no step, begin or end in common") {
+  for (int count = 0; count <= 33; ++count) {
+    CAPTURE(count);
+    std::set<std::pair<int, int>> steps;
+    std::set<int> begins, ends;
+    const int paths = disjoint_paths(count);
+    CHECK(paths >= count - 1);
+    for (int number = 0; number < paths; ++number) {
+      const std::vector<int> path = disjoint_path(count, number);
+      CHECK(visits_all(path, count));
+      for (std::size_t i = 1; i < path.size(); ++i) CHECK(steps.insert({path[i - 1], path[i]}).second);
+      CHECK(begins.insert(path.front()).second);
+      CHECK(ends.insert(path.back()).second);
+    }
+    steps.clear();
+    for (int number = 0; number < disjoint_paths(count - 1); ++number) {
+      const std::vector<int> ring = disjoint_ring(count, number);
+      CHECK(visits_all(ring, count));
+      for (std::size_t i = 0; i < ring.size(); ++i) CHECK(steps.insert({ring[i], ring[(i + 1) % ring.size()]}).second);
+    }
+  }
+  CHECK(disjoint_ring(1, 0) == std::vector{0});
+  CHECK(disjoint_ring(2, 0) == std::vector{0, 1});
 }

@@ -11,6 +11,7 @@ from typing import Any
 
 from antiphon.cluster.hosts import HostRange
 from antiphon.errors import AntiphonError
+from antiphon.model import switches
 from antiphon.model.limits import PAYLOAD_SHARE
 from antiphon.units import format_rate, format_size
 
@@ -84,6 +85,11 @@ class ClusterSpec:
     def levels(self) -> int:
         """Returns the number of switches that a message to the farthest node passes on its way up."""
         return 1 + max(self.depth(index) for index, switch in enumerate(self.switches) if switch.nodes)
+
+    def switch_sizes(self, ranks: int) -> tuple[int, ...]:
+        """Returns how many ranks each switch has, with consecutive ranks on each node; nothing with one switch."""
+        behind = ((str(index), switch.nodes) for index, switch in enumerate(self.switches))
+        return switches.of_nodes(behind, ranks, min(self.ranks_per_node, ranks))
 
     def with_ranks(self, ranks: int | None, ranks_per_node: int | None) -> ClusterSpec:
         """Returns a copy with other ranks on each node; `ranks` is checked, and stays the caller's."""

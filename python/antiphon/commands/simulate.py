@@ -120,6 +120,7 @@ def _plans(args: argparse.Namespace, spec: ClusterSpec, ranks: int) -> Mapping[s
         raise AntiphonError(what, hint=f"there are {', '.join(sorted(known))}")
     size = 0 if args.collective == "barrier" else size_option("--bytes", args.bytes)
     element = model.element_bytes(args.collective, size)
+    switch_sizes = spec.switch_sizes(ranks)
     if args.algorithms:
         separator = ";" if ";" in args.algorithms or ":" in args.algorithms else ","
         names = [name.strip() for name in args.algorithms.split(separator)]
@@ -127,10 +128,10 @@ def _plans(args: argparse.Namespace, spec: ClusterSpec, ranks: int) -> Mapping[s
         per_node = min(spec.ranks_per_node, ranks)
         question = core.Question(args.collective, ranks, -(-ranks // per_node), per_node, size, element)
         multicasts = {a.name for a in core.algorithms(args.collective) if a.multicasts}
-        names = [name for name in core.supported(question) if name not in multicasts]
+        names = [name for name in core.supported(question, switch_sizes) if name not in multicasts]
     plans = {}
     for name in names:
         case = core.Case(args.collective, name, ranks, size, element_bytes=element,
-                         ranks_per_node=min(spec.ranks_per_node, ranks))  # fmt: skip
+                         ranks_per_node=min(spec.ranks_per_node, ranks), switch_sizes=switch_sizes)  # fmt: skip
         plans[core.parse(args.collective, name).choice] = core.build(case)
     return plans

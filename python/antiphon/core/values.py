@@ -48,6 +48,8 @@ class Algorithm:
     needs_all_counts: bool
     #: It is only worthwhile where multicast works between the nodes.
     multicasts: bool = False
+    #: It only pays where one connection does not fill a port.
+    many_connections: bool = False
 
 
 @dataclass(frozen=True)

@@ -59,8 +59,9 @@ def _simulated_s(part: ClusterSpec, collective: str, size: int, way: Way, smpiru
         return None
     element = model.element_bytes(collective, size)
     case = core.Case(
-        collective, way.choice, part.ranks, size, element_bytes=element, ranks_per_node=part.ranks_per_node
-    )
+        collective, way.choice, part.ranks, size, element_bytes=element,
+        ranks_per_node=part.ranks_per_node, switch_sizes=part.switch_sizes(part.ranks),
+    )  # fmt: skip
     try:
         return smpi.run(smpirun, core.build(case), part, part.ranks_per_node, TIMEOUT_S).seconds
     except AntiphonError:

@@ -79,7 +79,7 @@ def run(
             f"ns-3 is for one rank a node, and at most {MOST_NODES} of them",
             hint="ask for --ranks-per-node 1 and fewer --ranks, or leave --simulator away",
         )
-    listed = trace.actions(plan, smpi.COPY_NS, smpi.REDUCE_NS)
+    listed = trace.actions(plan, trace.Work(smpi.COPY_NS, smpi.REDUCE_NS))
     text = "\n".join([*_settings(spec), *_platform(spec, len(listed)), *(line for one in listed for line in one)])
     began = time.monotonic()
     try:

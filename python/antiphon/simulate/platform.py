@@ -2,7 +2,7 @@
 """Describes a cluster to SimGrid: hosts, switches as routers, links, and what MPI costs.
 
 What SimGrid can say of a host: a link that all its messages share, both directions together, for its cores; a rate that
-no single message exceeds, for a connection; and processor time for each message.
+no single message exceeds, for a connection; and cores for copies and reductions.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ SPEED = "1Gf"
 
 def xml_of(spec: ClusterSpec, ranks_per_node: int) -> str:
     """Returns the platform file."""
+    cores = min(ranks_per_node, spec.cores_per_node or ranks_per_node)
     lines = [
         "<?xml version='1.0'?>",
         '<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">',
         '<platform version="4.1">',
         '  <zone id="cluster" routing="Dijkstra">',
-        *(f'    <host id="{host_name(node)}" speed="{SPEED}"/>' for node in range(spec.nodes)),
+        *(f'    <host id="{host_name(node)}" speed="{SPEED}" core="{cores}"/>' for node in range(spec.nodes)),
         *(f'    <router id="{_switch(index)}"/>' for index in range(len(spec.switches))),
-        *_links(spec, ranks_per_node),
+        *_links(spec, cores),
         *_routes(spec),
         "  </zone>",
         "</platform>",
@@ -39,7 +40,7 @@ def host_name(node: int) -> str:
 
 
 def settings_of(spec: ClusterSpec) -> dict[str, str]:
-    """Returns SimGrid's settings: what MPI's calls cost, and no factors of another cluster.
+    """Returns SimGrid's settings: no factors of another cluster, and no costs of calls, which the traces have.
 
     A long message is announced and answered first: it takes three latencies. No send ends before its message has
     arrived: SimGrid shares a link among all that are under way, so all pieces of a message would arrive at its end.
@@ -48,9 +49,9 @@ def settings_of(spec: ClusterSpec) -> dict[str, str]:
     eager = spec.hosts.eager_bytes
     return {
         "smpi/simulate-computation": "no",
-        "smpi/os": f"0:{host.send_us * 1e-6:g}:0",
-        "smpi/ois": f"0:{host.send_us * 1e-6:g}:0",
-        "smpi/or": f"0:{host.receive_us * 1e-6:g}:0",
+        "smpi/os": "0:0:0",
+        "smpi/ois": "0:0:0",
+        "smpi/or": "0:0:0",
         "smpi/async-small-thresh": "0",
         "smpi/send-is-detached-thresh": "0",
         "smpi/bw-factor": "0:1",
@@ -65,9 +66,8 @@ def _switch(index: int) -> str:
     return f"switch{index}"
 
 
-def _links(spec: ClusterSpec, ranks_per_node: int) -> Iterator[str]:
+def _links(spec: ClusterSpec, cores: int) -> Iterator[str]:
     host = spec.hosts.host()
-    cores = min(ranks_per_node, spec.cores_per_node or ranks_per_node)
     half_s = host.latency_us * 0.5e-6
     yield _link("connection", connection_bytes_per_s(spec, host), 0, "FATPIPE")
     for node in range(spec.nodes):

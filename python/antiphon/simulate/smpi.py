@@ -42,7 +42,7 @@ def find(named: Path | None = None) -> Path:
 
 def run(smpirun: Path, plan: Mapping[str, Any], spec: ClusterSpec, ranks_per_node: int, timeout_s: float) -> Simulated:
     """Replays the plan's schedules, ranks along the nodes."""
-    listed = trace.actions(plan, COPY_NS, REDUCE_NS)
+    listed = trace.actions(plan, work_of(spec, ranks_per_node))
     with tempfile.TemporaryDirectory(prefix="antiphon-simulate-") as folder:
         files = write(Path(folder), listed, spec, ranks_per_node)
         command = [str(smpirun), "-np", str(len(listed)), "-platform", files["platform"], "-hostfile", files["hosts"]]
@@ -67,6 +67,14 @@ def run(smpirun: Path, plan: Mapping[str, Any], spec: ClusterSpec, ranks_per_nod
             exit_code=EXIT_FAILURE,
         )
     return Simulated(float(said[1]), time.monotonic() - began)
+
+
+def work_of(spec: ClusterSpec, ranks_per_node: int) -> trace.Work:
+    """Returns what the cluster's ranks work on messages. SMPI's own settings cannot tell a node's messages apart."""
+    host = spec.hosts.host()
+    return trace.Work(
+        COPY_NS, REDUCE_NS, host.send_us * 1e-6, host.receive_us * 1e-6, host.memory_us * 0.5e-6, ranks_per_node
+    )
 
 
 def write(folder: Path, listed: list[list[str]], spec: ClusterSpec, ranks_per_node: int) -> dict[str, str]:

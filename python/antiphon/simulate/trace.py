@@ -21,6 +21,27 @@ MOST_PIECES = 400_000
 _WHAT = "a trace for SMPI"
 
 
+@dataclass(frozen=True)
+class Work:
+    """What ranks work besides what links carry: by default on nothing, as a simulator does that counts it itself."""
+
+    #: For a byte, in units of a host of 1 Gflop/s.
+    copy_ns: float = 0
+    reduce_ns: float = 0
+    #: For a message to another node, on each side.
+    send_s: float = 0
+    receive_s: float = 0
+    #: For a message within a node, on each side.
+    memory_s: float = 0
+    ranks_per_node: int = 1
+
+    def of_message(self, rank: int, peer: int, kind: str) -> float:
+        """Returns what a rank works to send to a peer, or to receive from it."""
+        if rank // self.ranks_per_node == peer // self.ranks_per_node:
+            return self.memory_s
+        return self.send_s if kind == "send" else self.receive_s
+
+
 @dataclass
 class _Piece:
     """A piece of an operation, in the graph of all."""
@@ -38,17 +59,14 @@ class _Piece:
     ends: int = -1
 
 
-def actions(plan: Mapping[str, Any], copy_ns: float, reduce_ns: float) -> list[list[str]]:
-    """Returns each rank's actions. A message ends on both sides when both have begun.
-
-    `copy_ns` and `reduce_ns` are the work for a byte, in units of a host of 1 Gflop/s.
-    """
+def actions(plan: Mapping[str, Any], work: Work) -> list[list[str]]:
+    """Returns each rank's actions. A message ends on both sides when both have begun."""
     pieces = _graph(plan)
     _order(pieces)
     by_rank: list[list[_Piece]] = [[] for _ in plan["schedules"]]
     for piece in pieces.values():
         by_rank[piece.place[0]].append(piece)
-    return [list(_rank_actions(rank, own, copy_ns, reduce_ns)) for rank, own in enumerate(by_rank)]
+    return [list(_rank_actions(rank, own, work)) for rank, own in enumerate(by_rank)]
 
 
 def _graph(plan: Mapping[str, Any]) -> dict[Place, _Piece]:
@@ -122,28 +140,37 @@ def _ended(piece: _Piece) -> Iterator[tuple[_Piece, int]]:
         yield other, step
 
 
-def _rank_actions(rank: int, own: list[_Piece], copy_ns: float, reduce_ns: float) -> Iterator[str]:
+def _rank_actions(rank: int, own: list[_Piece], work: Work) -> Iterator[str]:
     yield f"{rank} init"
     own.sort(key=lambda piece: (piece.starts, piece.place))
     waited: set[Place] = set()
     for piece in own:
         for one in piece.after:
-            yield from _wait(rank, one, waited)
+            yield from _wait(rank, one, waited, work)
         kind, size = piece.op["op"], piece.bytes
         if kind in ("send", "recv"):
+            if kind == "send":
+                yield from _sleep(rank, work.of_message(rank, piece.op["peer"], kind))
             # SMPI takes a message without bytes for none.
             yield f"{rank} i{kind} {piece.op['peer']} {piece.tag} {max(size, 1)}"
         elif size:
-            yield f"{rank} compute {size * (reduce_ns if kind == 'reduce' else copy_ns):.0f}"
+            yield f"{rank} compute {size * (work.reduce_ns if kind == 'reduce' else work.copy_ns):.0f}"
     for piece in own:
-        yield from _wait(rank, piece, waited)
+        yield from _wait(rank, piece, waited, work)
     yield f"{rank} finalize"
 
 
-def _wait(rank: int, piece: _Piece, waited: set[Place]) -> Iterator[str]:
+def _wait(rank: int, piece: _Piece, waited: set[Place], work: Work) -> Iterator[str]:
     if piece.partner is None or piece.place in waited:
         return
     waited.add(piece.place)
     peer = piece.op["peer"]
     ends = f"{rank} {peer}" if piece.op["op"] == "send" else f"{peer} {rank}"
     yield f"{rank} wait {ends} {piece.tag}"
+    if piece.op["op"] == "recv":
+        yield from _sleep(rank, work.of_message(rank, peer, "recv"))
+
+
+def _sleep(rank: int, seconds: float) -> Iterator[str]:
+    if seconds > 0:
+        yield f"{rank} sleep {seconds:g}"

@@ -3,8 +3,9 @@
 #include <numeric>
 
 #include "antiphon/index.hpp"
+#include "antiphon/random.hpp"
 #include "mapping/search/model.hpp"
-#include "mapping/search/random.hpp"
+#include "mapping/search/thread_time.hpp"
 
 namespace antiphon::mapping::method_mpipp {
 

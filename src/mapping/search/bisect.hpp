@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "mapping/search/random.hpp"
+#include "antiphon/random.hpp"
 
 namespace antiphon::mapping {
 

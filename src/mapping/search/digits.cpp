@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "antiphon/index.hpp"
+#include "mapping/search/thread_time.hpp"
 #include "mapping/slot_allocator.hpp"
 
 namespace antiphon::mapping {

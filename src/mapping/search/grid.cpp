@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <map>
 
+#include "antiphon/random.hpp"
 #include "mapping/search/domains.hpp"
-#include "mapping/search/random.hpp"
 
 namespace antiphon::mapping {
 

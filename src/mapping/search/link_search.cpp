@@ -6,6 +6,7 @@
 
 #include "antiphon/index.hpp"
 #include "mapping/links.hpp"
+#include "mapping/search/thread_time.hpp"
 #include "mapping/search/walk.hpp"
 
 namespace antiphon::mapping {

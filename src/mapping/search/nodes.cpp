@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "antiphon/index.hpp"
+#include "mapping/search/thread_time.hpp"
 
 namespace antiphon::mapping {
 

@@ -3,8 +3,8 @@
 
 #include <vector>
 
+#include "antiphon/random.hpp"
 #include "mapping/search/model.hpp"
-#include "mapping/search/random.hpp"
 
 namespace antiphon::mapping {
 

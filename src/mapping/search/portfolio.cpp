@@ -10,6 +10,7 @@
 #include "mapping/search/recursive.hpp"
 #include "mapping/search/shares.hpp"
 #include "mapping/search/swaps.hpp"
+#include "mapping/search/thread_time.hpp"
 #include "mapping/slot_allocator.hpp"
 
 namespace antiphon::mapping {

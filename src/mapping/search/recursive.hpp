@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "antiphon/random.hpp"
 #include "mapping/search/domains.hpp"
-#include "mapping/search/random.hpp"
 
 namespace antiphon::mapping {
 

@@ -6,8 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "antiphon/random.hpp"
 #include "mapping/search/model.hpp"
-#include "mapping/search/random.hpp"
+#include "mapping/search/thread_time.hpp"
 
 namespace antiphon::mapping {
 

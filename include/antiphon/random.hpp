@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <ctime>
+#include <utility>
 
-namespace antiphon::mapping {
+namespace antiphon {
 
 /// A fast generator with the same numbers on every machine (splitmix64's steps through an xorshift state).
 class Random {
@@ -29,11 +29,4 @@ class Random {
   std::uint64_t state_;
 };
 
-/// Processor time of this thread, which budgets count.
-inline double thread_seconds() {
-  timespec t{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
-
-}  // namespace antiphon::mapping
+}  // namespace antiphon
