@@ -19,6 +19,8 @@ from antiphon.tune import contenders, decide, document, grid, library, predictor
 from antiphon.tune.grid import Point
 from antiphon.tune.state import TuningState
 
+DATA = Path(__file__).resolve().parents[1] / "data"
+
 NETWORK = limits.Network.blocks(16, 1, 95.6e6)
 MACHINE = contenders.TunedMachine(16, 1, 100_000_000, "openmpi")
 
@@ -97,6 +99,16 @@ class TestContenders:
 
         found = contenders.choices(Point("bcast", 65536, 16), MACHINE, predict, 9)
         assert {choice.partition(":")[0] for choice in found} == {"chain"}
+
+    @pytest.mark.parametrize("field", [None, "connection_bytes_per_s", "connection_way_bytes_per_s"])
+    def test_many_connections_are_for_links_that_one_does_not_fill(self, field: str | None) -> None:
+        document = json.loads((DATA / "ethernet-16.openmpi.json").read_text(encoding="utf-8"))
+        document["link_classes"][0] |= {field: 3e6} if field else {}
+        found = contenders.choices(
+            Point("bcast", 1 << 20, 16), MACHINE, lambda _point, choices: dict.fromkeys(choices, 1.0), 99,
+            profile=json.dumps(document),
+        )  # fmt: skip
+        assert any(choice.startswith("chains:") for choice in found) == bool(field)
 
     def test_unsized_collectives_have_the_same_at_every_size(self) -> None:
         predict = predictors.from_links(MACHINE)

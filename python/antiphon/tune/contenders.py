@@ -92,7 +92,8 @@ def choices(
     held = switches.of_profile(profile, at.ranks, machine.ranks_per_node)
     own = core.choose(question, own=True)
     first = [*(choice for choice in known if choice != "library"), *([own.choice] if own.algorithm else [])]
-    candidates = list(dict.fromkeys([*first, *_candidates(at, question, _measured_concurrency(at, profile), held)]))
+    ways = _candidates(at, question, _measured_concurrency(at, profile), held, _connections_bind(profile))
+    candidates = list(dict.fromkeys([*first, *ways]))
     predicted = dict(predictor(at, candidates))
     predicted |= _better_variations(at, machine, predictor, predicted, profile)
     possible = {choice: time for choice, time in predicted.items() if math.isfinite(time)}
@@ -115,6 +116,12 @@ def _measured_concurrency(point: Point, profile: str | None) -> int | None:
         return None
     measured = json.loads(profile).get("concurrency", {}) if profile else {}
     return int(measured["index"]) if measured.get("two_destinations_ratio") else None
+
+
+def _connections_bind(profile: str | None) -> bool:
+    """Whether one connection was seen to carry less than a port."""
+    links = json.loads(profile).get("link_classes", []) if profile else []
+    return any(link.get(f"connection{way}_bytes_per_s") for link in links for way in ("", "_way"))
 
 
 def _better_variations(
@@ -169,13 +176,14 @@ def _varied(ranked: Sequence[str], most: int, short: bool) -> list[str]:
 
 
 def _candidates(
-    point: Point, question: core.Question, at_once: int | None, switch_sizes: Sequence[int]
+    point: Point, question: core.Question, at_once: int | None, switch_sizes: Sequence[int], connections_bind: bool
 ) -> Iterator[str]:
-    """Every algorithm that can do it, with every sensible cut, window and tree, in full form and without repeats."""
+    """Every algorithm that can do it, with every sensible cut, window and tree, in full form and without repeats.
+    Those over many connections are for links that one does not fill."""
     supported = core.supported(question, switch_sizes)
     seen = set()
     for algorithm in core.algorithms(point.collective):
-        if algorithm.name not in supported:
+        if algorithm.name not in supported or (algorithm.many_connections and not connections_bind):
             continue
         for values in _grid(algorithm, point, at_once):
             text = algorithm.name + (":" + ",".join(f"{k}={v}" for k, v in values.items()) if values else "")

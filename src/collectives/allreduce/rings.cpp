@@ -15,6 +15,8 @@ constexpr Parameter parameters[] = {
     {"window", Role::ahead, 8, 1, 1024, "segments a rank may be ahead of what it has received, on each ring"},
 };
 
+bool supported(const Problem& p) { return is_commutative(p) && few_enough_for_rings(p); }
+
 /// The vector is cut into as many parts as there are rings, and each part is reduced and told round its ring, as by
 /// `ring`. No two rings take the same step, so a rank has a connection for each ring on either side. Cost (pLogP) with
 /// r rings: 2 (P−1)/P · g(m/r), where g is a connection's, or r times the port's if that is longer, plus the latencies
@@ -43,7 +45,7 @@ extern const Algorithm allreduce{
     .name = "rings",
     .summary = "parts reduced and told round several rings; long vectors where one connection does not fill a port",
     .parameters = parameters,
-    .supports = is_commutative,
+    .supports = supported,
     .build = build,
     .many_connections = true,
 };

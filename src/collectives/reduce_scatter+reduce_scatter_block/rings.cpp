@@ -16,6 +16,8 @@ constexpr Parameter parameters[] = {
     {"window", Role::ahead, 8, 1, 1024, "segments a rank may be ahead of what it has received, on each ring"},
 };
 
+bool supported(const Problem& p) { return is_commutative(p) && few_enough_for_rings(p); }
+
 /// Each block is cut into as many parts as there are rings, and part i of every block is reduced on its way round ring
 /// i to its rank. No two rings take the same step, so a rank has a connection for each ring on either side. Cost
 /// (pLogP) with r rings: (P−1)(g(m/r) + reduce(segment)), where g is a connection's, or r times the port's if that is
@@ -53,7 +55,7 @@ extern const Algorithm reduce_scatter{
     .name = "rings",
     .summary = "parts of blocks reduced round several rings; long blocks where one connection does not fill a port",
     .parameters = parameters,
-    .supports = is_commutative,
+    .supports = supported,
     .build = build,
     .any_order = true,
     .many_connections = true,
@@ -64,7 +66,7 @@ extern const Algorithm reduce_scatter_block{
     .name = "rings",
     .summary = "parts of blocks reduced round several rings; long blocks where one connection does not fill a port",
     .parameters = parameters,
-    .supports = is_commutative,
+    .supports = supported,
     .build = build,
     .any_order = true,
     .many_connections = true,
