@@ -20,7 +20,9 @@ from matplotlib import pyplot, ticker
 
 COLLECTIVES = ("bcast", "reduce", "allreduce", "allgather", "alltoall")
 RANKS_PER_NODE = 32
-WORDS = "64 KiB, nodes with 32 ranks each, three levels of switches, 2:1; milliseconds over the number of nodes"
+WORDS = (
+    "64 KiB, nodes with 32 ranks each, three levels of switches, 2:1\npredicted milliseconds over the number of nodes"
+)
 
 
 def read(cluster: str, collective: str) -> list[dict[str, Any]]:
@@ -65,7 +67,7 @@ def draw(scheme: str) -> str:
         marks.append(pyplot.Line2D([], [], color=c.ink, marker="o", markersize=5, linewidth=0))
         panels[0].legend(marks, (*KINDS.values(), "SMPI"), frameon=False, labelcolor=c.ink, fontsize=9)
 
-    edges = {"left": 0.09, "right": 0.98, "bottom": 0.06, "hspace": 0.35, "wspace": 0.08}
+    edges = {"left": 0.12, "right": 0.98, "bottom": 0.07, "hspace": 0.35, "wspace": 0.08}
     return draw_gains.svg_of_grid(fill, WORDS, (len(COLLECTIVES), len(PANELS)), 11, edges, c)
 
 

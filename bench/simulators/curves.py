@@ -7,7 +7,7 @@
     bench/simulators/curves.py table curves.jsonl
 
 `compute` predicts each collective and size on each cluster, and how one size grows with the nodes; `simulate` lets
-SimGrid's SMPI replay the best schedules on parts of 2 to 128 nodes under the same switches, beside the model's time of
+SimGrid's SMPI replay the best schedules on parts of 2 to 32 nodes under the same switches, beside the model's time of
 the same part. Both write a line for each cell, and leave alone what the file has already. `table` shows gains.
 """
 
@@ -56,10 +56,10 @@ PARTS = ((8, 2), (16, 2))
 #: Numbers of nodes of the lines, with 32 ranks each. SMPI replays those of few nodes.
 GROWTH_CLUSTERS = ("25gbe-1024x32-3levels-2to1", "100gbe-1024x32-3levels-2to1")
 GROWTH_NODES = tuple(2**n for n in range(1, 10))
-MOST_NODES_OF_MESSAGE, MOST_NODES_OF_BLOCK = 128, 8
+MOST_REPLAYED_NODES = {"bcast": 32, "reduce": 32, "allreduce": 32, "allgather": 8, "alltoall": 2}
 SIMULATED = ("bcast", "reduce", "allreduce", "allgather", "alltoall")
 SIMULATED_CLUSTERS = tuple(name for name in CLUSTERS if name.endswith("2to1"))
-TIMEOUT_S = 300.0
+TIMEOUT_S = 120.0
 
 Row = dict[str, Any]
 Cell = tuple[str, str, int, int, int]
@@ -77,8 +77,7 @@ def cells() -> Iterator[Cell]:
 def growth(simulated: bool) -> Iterator[Cell]:
     """Yields the cells of the lines that are replayed, or those that are not."""
     for nodes, name, cluster in itertools.product(GROWTH_NODES, SIMULATED, GROWTH_CLUSTERS):
-        most = MOST_NODES_OF_MESSAGE if name in OF_MESSAGE else MOST_NODES_OF_BLOCK
-        if (nodes <= most) is simulated:
+        if (nodes <= MOST_REPLAYED_NODES[name]) is simulated:
             yield cluster, name, 65536, nodes, 32
 
 

@@ -90,6 +90,24 @@ def test_the_clusters_picture_is_what_the_script_draws(
         assert style == kept[name][1], name
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_growth_picture_is_what_the_script_draws(
+    gains: ModuleType, scheme: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """GIVEN the predictions THEN each collective has a line for each way on each cluster, drawn from them."""
+    growth = load("draw_growth", monkeypatch)
+    kept, kept_texts = parts((gains.PICTURES / f"growth-{scheme}.svg").read_text(encoding="utf-8"))
+    drawn, texts = parts(growth.draw(scheme))
+    assert texts == kept_texts
+    assert len(drawn) == len(kept) == len(growth.COLLECTIVES) * len(growth.PANELS) * len(growth.KINDS)
+    for name, (outline, style) in drawn.items():
+        assert outline == pytest.approx(kept[name][0], abs=0.2), name
+        assert style == kept[name][1], name
+        rate, _, kind = name.partition(", ")[2].rpartition(" ")
+        rows = growth.read(growth.PANELS[rate], name.partition(",")[0])
+        assert len(outline) == 2 * sum(bool(row[f"{kind}_s"]) for row in rows), name
+
+
 def test_concepts_show_what_their_commands_draw(monkeypatch: pytest.MonkeyPatch) -> None:
     """GIVEN the pictures of concepts THEN each has a command, and is what that draws."""
     script = load("draw_concepts", monkeypatch)

@@ -53,14 +53,13 @@ def test_every_message_has_two_sides_and_is_waited_for_once(collective, algorith
 
 
 def test_ranks_work_on_messages_as_far_as_they_go():
-    """GIVEN two nodes with two ranks each THEN a rank works less for a message that stays on its node."""
+    """GIVEN two nodes with two ranks each THEN a rank works for messages that leave its node."""
     plan = plan_of("bcast", "flat", 4, 1000)
-    work = trace.Work(send_s=3e-6, receive_s=4e-6, memory_s=5e-7, ranks_per_node=2)
+    work = trace.Work(send_s=3e-6, receive_s=4e-6, ranks_per_node=2)
     listed = trace.actions(plan, work)
     slept = [[line.split()[2] for line in lines if " sleep " in line] for lines in listed]
-    assert sorted(slept[0]) == ["3e-06", "3e-06", "5e-07"]
-    assert slept[1:] == [["5e-07"], ["4e-06"], ["4e-06"]]
-    for lines in listed[1:]:
+    assert slept == [["3e-06", "3e-06"], [], ["4e-06"], ["4e-06"]]
+    for lines in listed[2:]:
         assert [line.split()[1] for line in lines[-3:]] == ["wait", "sleep", "finalize"]
     assert not any(" sleep " in line for lines in trace.actions(plan, trace.Work()) for line in lines)
 
@@ -73,7 +72,8 @@ def test_messages_within_a_node_cost_less_in_smpi():
     within = smpi.run(smpi.find(), plan, spec, 8, 60).seconds
     between = smpi.run(smpi.find(), plan, spec, 1, 60).seconds
     host = spec.hosts.host()
-    assert 3 * host.memory_us * 1e-6 <= within < 3 * (host.send_us + host.receive_us) * 1e-6
+    # SMPI says its times to the microsecond.
+    assert 0 < within <= 3 * host.memory_us * 1e-6 + 1e-6
     assert between > 3 * (host.latency_us + host.send_us + host.receive_us) * 1e-6
 
 

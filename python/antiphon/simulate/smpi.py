@@ -72,9 +72,7 @@ def run(smpirun: Path, plan: Mapping[str, Any], spec: ClusterSpec, ranks_per_nod
 def work_of(spec: ClusterSpec, ranks_per_node: int) -> trace.Work:
     """Returns what the cluster's ranks work on messages. SMPI's own settings cannot tell a node's messages apart."""
     host = spec.hosts.host()
-    return trace.Work(
-        COPY_NS, REDUCE_NS, host.send_us * 1e-6, host.receive_us * 1e-6, host.memory_us * 0.5e-6, ranks_per_node
-    )
+    return trace.Work(COPY_NS, REDUCE_NS, host.send_us * 1e-6, host.receive_us * 1e-6, ranks_per_node)
 
 
 def write(folder: Path, listed: list[list[str]], spec: ClusterSpec, ranks_per_node: int) -> dict[str, str]:

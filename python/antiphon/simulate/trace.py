@@ -31,14 +31,13 @@ class Work:
     #: For a message to another node, on each side.
     send_s: float = 0
     receive_s: float = 0
-    #: For a message within a node, on each side.
-    memory_s: float = 0
+    #: Messages within a node take their latency alone, as short sleeps would make a replay several times slower.
     ranks_per_node: int = 1
 
     def of_message(self, rank: int, peer: int, kind: str) -> float:
         """Returns what a rank works to send to a peer, or to receive from it."""
         if rank // self.ranks_per_node == peer // self.ranks_per_node:
-            return self.memory_s
+            return 0
         return self.send_s if kind == "send" else self.receive_s
 
 
