@@ -32,7 +32,11 @@ def gains(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return load("draw_gains", monkeypatch)
 
 
-def parts(svg: str) -> tuple[dict[str, tuple[list[float], str]], list[str]]:
+#: Outline and style, by name.
+Bars = dict[str, tuple[list[float], str]]
+
+
+def parts(svg: str) -> tuple[Bars, list[str]]:
     """Returns each named bar's outline and style, and all texts: what does not depend on matplotlib's version."""
     root = ElementTree.fromstring(svg)
     bars = {}
@@ -43,16 +47,23 @@ def parts(svg: str) -> tuple[dict[str, tuple[list[float], str]], list[str]]:
     return bars, [text.text for text in root.iter(f"{SVG}text")]
 
 
+def expect_kept(name: str, drawn_svg: str) -> Bars:
+    """What is drawn is the picture in the tree; returns its bars, or lines."""
+    kept, kept_texts = parts((ROOT / "docs" / "pictures" / name).read_text(encoding="utf-8"))
+    drawn, texts = parts(drawn_svg)
+    assert texts == kept_texts
+    assert set(drawn) == set(kept)
+    for one, (outline, style) in drawn.items():
+        assert outline == pytest.approx(kept[one][0], abs=0.2), one
+        assert style == kept[one][1], one
+    return drawn
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_picture_is_what_the_script_draws(gains: ModuleType, scheme: str) -> None:
     assert scheme in gains.SCHEMES
-    kept, kept_texts = parts((gains.PICTURES / f"gains-{scheme}.svg").read_text(encoding="utf-8"))
-    drawn, texts = parts(gains.draw(scheme))
-    assert texts == kept_texts
-    assert len(drawn) == 2 * 2 * 9 and set(drawn) == set(kept), "two libraries, two contenders, nine collectives"
-    for name, (outline, style) in drawn.items():
-        assert outline == pytest.approx(kept[name][0], abs=0.2), name
-        assert style == kept[name][1], name
+    drawn = expect_kept(f"gains-{scheme}.svg", gains.draw(scheme))
+    assert len(drawn) == 2 * 2 * 9, "two libraries, two contenders, nine collectives"
 
 
 def test_bars_are_as_long_as_their_times(gains: ModuleType) -> None:
@@ -80,14 +91,9 @@ def test_the_clusters_picture_is_what_the_script_draws(
 ) -> None:
     """GIVEN the predictions THEN the picture has a bar for each time that is known, and is drawn from them."""
     clusters = load("draw_clusters", monkeypatch)
-    kept, kept_texts = parts((gains.PICTURES / f"clusters-{scheme}.svg").read_text(encoding="utf-8"))
-    drawn, texts = parts(clusters.draw(scheme))
-    assert texts == kept_texts
+    drawn = expect_kept(f"clusters-{scheme}.svg", clusters.draw(scheme))
     rows = [row for cluster in clusters.PANELS.values() for row in clusters.read(cluster).values()]
-    assert len(drawn) == len(kept) == sum(bool(row[f"{kind}_s"]) for row in rows for kind in clusters.KINDS)
-    for name, (outline, style) in drawn.items():
-        assert outline == pytest.approx(kept[name][0], abs=0.2), name
-        assert style == kept[name][1], name
+    assert len(drawn) == sum(bool(row[f"{kind}_s"]) for row in rows for kind in clusters.KINDS)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -96,13 +102,9 @@ def test_the_growth_picture_is_what_the_script_draws(
 ) -> None:
     """GIVEN the predictions THEN each collective has a line for each way on each cluster, drawn from them."""
     growth = load("draw_growth", monkeypatch)
-    kept, kept_texts = parts((gains.PICTURES / f"growth-{scheme}.svg").read_text(encoding="utf-8"))
-    drawn, texts = parts(growth.draw(scheme))
-    assert texts == kept_texts
-    assert len(drawn) == len(kept) == len(growth.COLLECTIVES) * len(growth.PANELS) * len(growth.KINDS)
-    for name, (outline, style) in drawn.items():
-        assert outline == pytest.approx(kept[name][0], abs=0.2), name
-        assert style == kept[name][1], name
+    drawn = expect_kept(f"growth-{scheme}.svg", growth.draw(scheme))
+    assert len(drawn) == len(growth.COLLECTIVES) * len(growth.PANELS) * len(growth.KINDS)
+    for name, (outline, _) in drawn.items():
         rate, _, kind = name.partition(", ")[2].rpartition(" ")
         rows = growth.read(growth.PANELS[rate], name.partition(",")[0])
         assert len(outline) == 2 * sum(bool(row[f"{kind}_s"]) for row in rows), name

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-
+#include "patterns/chains.hpp"
 #include "antiphon/algorithm.hpp"
 #include "antiphon/index.hpp"
 #include "patterns/cut.hpp"
-#include "patterns/disjoint_paths.hpp"
 #include "patterns/partition.hpp"
 #include "patterns/stream.hpp"
 
@@ -24,21 +22,16 @@ constexpr Parameter parameters[] = {
 /// longer. For long messages where one connection does not fill a port.
 Schedule build(const Problem& p) {
   Schedule s;
-  const int others = p.size - 1;
-  const int chains = std::clamp(static_cast<int>(p.parameter("chains")), 1, std::max(disjoint_paths(others), 1));
-  const Partition parts(p.bytes, 1, chains);
+  const std::vector<ChainPlace> chains = chains_of(p);
+  const Partition parts(p.bytes, 1, static_cast<int>(chains.size()));
   const Stream stream{cut_of(p)};
-  for (int chain = 0; others > 0 && chain < chains; ++chain) {
-    const Range part = parts.of(p.whole_output(), chain);
-    if (part.bytes == 0 && chain > 0) continue;
-    const std::vector<int> places = disjoint_path(others, chain);
-    const auto rank_at = [&](std::ptrdiff_t i) { return p.absolute(places[static_cast<std::size_t>(i)] + 1); };
-    const bool root = p.rank == p.root;
-    const std::ptrdiff_t mine =
-        root ? -1 : std::find(places.begin(), places.end(), p.relative(p.rank) - 1) - places.begin();
+  for (int i = 0; i < parts.parts(); ++i) {
+    const Range part = parts.of(p.whole_output(), i);
+    if (part.bytes == 0 && i > 0) continue;
+    const ChainPlace& chain = chains[at(i)];
     OpId have = no_op;
-    if (!root) have = stream.recv(s, mine == 0 ? p.root : rank_at(mine - 1), part);
-    if (mine + 1 < std::ssize(places)) stream.send(s, rank_at(mine + 1), part, pipelined(have));
+    if (chain.towards_root >= 0) have = stream.recv(s, chain.towards_root, part);
+    if (chain.away >= 0) stream.send(s, chain.away, part, pipelined(have));
   }
   return s;
 }

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-
+#include "patterns/chains.hpp"
 #include "antiphon/algorithm.hpp"
 #include "antiphon/index.hpp"
 #include "patterns/cut.hpp"
-#include "patterns/disjoint_paths.hpp"
 #include "patterns/partition.hpp"
 #include "patterns/stream.hpp"
 #include "patterns/supports.hpp"
@@ -25,28 +23,24 @@ constexpr Parameter parameters[] = {
 /// fill a port; needs a commutative operation.
 Schedule build(const Problem& p) {
   Schedule s;
-  const int others = p.size - 1;
-  const int chains = std::clamp(static_cast<int>(p.parameter("chains")), 1, std::max(disjoint_paths(others), 1));
-  const Partition parts(p.bytes, p.element_bytes, chains);
+  const std::vector<ChainPlace> chains = chains_of(p);
+  const Partition parts(p.bytes, p.element_bytes, static_cast<int>(chains.size()));
   const Stream stream{cut_of(p)};
   const bool root = p.rank == p.root;
-  for (int chain = 0; chain < chains; ++chain) {
-    if (parts.size(chain) == 0 && chain > 0) continue;
-    const std::vector<int> places = disjoint_path(others, chain);
-    const auto rank_at = [&](std::ptrdiff_t i) { return p.absolute(places[static_cast<std::size_t>(i)] + 1); };
-    const std::ptrdiff_t mine =
-        root ? -1 : std::find(places.begin(), places.end(), p.relative(p.rank) - 1) - places.begin();
-    const Range own = parts.of(p.whole_input(), chain);
+  for (int i = 0; i < parts.parts(); ++i) {
+    if (parts.size(i) == 0 && i > 0) continue;
+    const ChainPlace& chain = chains[at(i)];
+    const Range own = parts.of(p.whole_input(), i);
     Range result = own;
     OpId combined = no_op;
-    if (mine + 1 < std::ssize(places)) {
+    if (chain.away >= 0) {
       // An in-place root's output is its operand, still to be read.
-      result = root && !p.in_place ? parts.of(p.whole_output(), chain) : s.scratch(own.bytes);
-      const OpId received = stream.recv(s, rank_at(mine + 1), result);
+      result = root && !p.in_place ? parts.of(p.whole_output(), i) : s.scratch(own.bytes);
+      const OpId received = stream.recv(s, chain.away, result);
       combined = s.reduce(own, result, {pipelined(received)}, stream.cut);
     }
-    if (root) s.copy(result, parts.of(p.whole_output(), chain), {pipelined(combined)}, stream.cut);
-    if (!root) stream.send(s, mine == 0 ? p.root : rank_at(mine - 1), result, pipelined(combined));
+    if (root) s.copy(result, parts.of(p.whole_output(), i), {pipelined(combined)}, stream.cut);
+    if (!root) stream.send(s, chain.towards_root, result, pipelined(combined));
   }
   return s;
 }
