@@ -8,6 +8,7 @@ Needs matplotlib (the extra `antiphon[plots]`). tests/unit/test_pictures.py draw
 
 from __future__ import annotations
 
+import functools
 import gzip
 import json
 from collections.abc import Sequence
@@ -24,10 +25,15 @@ KINDS = {"library": "the library", "flat": "Antiphon, flat", "nested": "Antiphon
 WORDS = "64 KiB, 1,024 nodes × 32 ranks, three levels of switches, 2:1; predicted seconds"
 
 
+@functools.cache
+def predictions() -> tuple[dict[str, Any], ...]:
+    """Returns all rows: one for each cluster, collective, size and number of nodes."""
+    return tuple(json.loads(line) for line in gzip.decompress(SAMPLES.read_bytes()).splitlines())
+
+
 def read(cluster: str) -> dict[str, dict[str, Any]]:
     """Returns the row of each collective on the whole cluster."""
-    rows = [json.loads(line) for line in gzip.decompress(SAMPLES.read_bytes()).splitlines()]
-    wanted = [row for row in rows if (row["cluster"], row["bytes"], row["nodes"]) == (cluster, BYTES, 1024)]
+    wanted = [row for row in predictions() if (row["cluster"], row["bytes"], row["nodes"]) == (cluster, BYTES, 1024)]
     return {row["collective"]: row for row in wanted}
 
 

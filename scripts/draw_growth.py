@@ -8,13 +8,11 @@ same schedules. Needs matplotlib (the extra `antiphon[plots]`). tests/unit/test_
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections.abc import Sequence
 from typing import Any
 
 import draw_gains
-from draw_clusters import BYTES, KINDS, PANELS, SAMPLES, colours_of
+from draw_clusters import BYTES, KINDS, PANELS, colours_of, predictions
 from draw_gains import SCHEMES
 from matplotlib import pyplot, ticker
 
@@ -27,9 +25,12 @@ WORDS = (
 
 def read(cluster: str, collective: str) -> list[dict[str, Any]]:
     """Returns the rows of a collective, by the number of nodes."""
-    rows = [json.loads(line) for line in gzip.decompress(SAMPLES.read_bytes()).splitlines()]
     wanted = (cluster, collective, BYTES, RANKS_PER_NODE)
-    own = [row for row in rows if (row["cluster"], row["collective"], row["bytes"], row["ranks_per_node"]) == wanted]
+    own = [
+        row
+        for row in predictions()
+        if (row["cluster"], row["collective"], row["bytes"], row["ranks_per_node"]) == wanted
+    ]
     return sorted(own, key=lambda row: row["nodes"])
 
 

@@ -32,6 +32,7 @@ from antiphon.cluster.spec import ClusterSpec
 from antiphon.errors import AntiphonError
 from antiphon.output.tables import bytes_text
 from antiphon.simulate import smpi
+from antiphon.simulate.plans import plan_on
 
 LIBRARY = "openmpi-5.0"
 CLUSTERS = tuple(
@@ -131,13 +132,9 @@ def simulated(cell: Cell, smpirun: Path) -> Row:
     for kind in ("flat", "nested"):
         if row[f"{kind}_s"] is None:
             continue
-        element = model.element_bytes(row["collective"], row["bytes"])
-        case = core.Case(
-            row["collective"], row[kind], spec.ranks, row["bytes"],
-            element_bytes=element, ranks_per_node=spec.ranks_per_node, switch_sizes=spec.switch_sizes(spec.ranks),
-        )  # fmt: skip
         try:
-            row[f"{kind}_smpi_s"] = smpi.run(smpirun, core.build(case), spec, spec.ranks_per_node, TIMEOUT_S).seconds
+            plan = plan_on(spec, row["collective"], row[kind], row["bytes"])
+            row[f"{kind}_smpi_s"] = smpi.run(smpirun, plan, spec, spec.ranks_per_node, TIMEOUT_S).seconds
         except (AntiphonError, core.CoreError) as error:
             print(f"{cell}: {error}", file=sys.stderr)
     return row

@@ -32,6 +32,7 @@ from antiphon.cluster import of_profile
 from antiphon.cluster.spec import ClusterSpec
 from antiphon.errors import AntiphonError
 from antiphon.simulate import ns3, smpi
+from antiphon.simulate.plans import plan_on
 
 #: Algorithms that differ by less are as good as each other.
 CLEARLY = 1.1
@@ -64,12 +65,10 @@ def key_of(row: Mapping[str, Any]) -> tuple[Any, ...]:
 def simulated_s(row: Mapping[str, Any], simulate: Simulate, spec: ClusterSpec, timeout_s: float) -> float | None:
     """Returns the simulator's time; nothing where it takes longer than that, or cannot replay the schedule."""
     per_node = -(-row["ranks"] // row["nodes"])
-    case = core.Case(
-        row["collective"], row["chosen"], row["ranks"], row["bytes"],
-        element_bytes=model.element_bytes(row["collective"], row["bytes"]), ranks_per_node=per_node,
-    )  # fmt: skip
     try:
-        return simulate(core.build(case), spec, per_node, timeout_s).seconds
+        placed = spec.with_ranks(None, per_node)
+        plan = plan_on(placed, row["collective"], row["chosen"], row["bytes"], row["ranks"])
+        return simulate(plan, spec, per_node, timeout_s).seconds
     except (AntiphonError, core.CoreError) as error:
         print(f"{row['collective']} {row['bytes']} {row['chosen']}: {error}", file=sys.stderr)
         return None

@@ -179,8 +179,7 @@ std::optional<RankedChoice> best_parameters(const PredictedCall& call, const Alg
 
 std::vector<RankedChoice> rank_candidates(const PredictedCall& call, const Cluster& cluster,
                                           const SearchOptions& options, std::vector<LeftOut>* left_out) {
-  auto algorithms = algorithms_for(call.collective);
-  if (lanes_of(cluster) == 1) std::erase_if(algorithms, [](const Algorithm* a) { return a->many_connections; });
+  const auto algorithms = algorithms_on(cluster, call.collective);
   struct Found {
     std::optional<RankedChoice> best;
     std::vector<LeftOut> left_out;

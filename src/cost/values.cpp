@@ -86,6 +86,12 @@ int lanes_of(const Cluster& cluster) {
   return std::max(1, static_cast<int>(std::ceil(nearly * port / one / of_node)));
 }
 
+std::vector<const Algorithm*> algorithms_on(const Cluster& cluster, Collective collective) {
+  auto algorithms = algorithms_for(collective);
+  if (lanes_of(cluster) == 1) std::erase_if(algorithms, [](const Algorithm* a) { return a->many_connections; });
+  return algorithms;
+}
+
 bool within_credit(const Algorithm& algorithm, const Parameters& parameters, const PredictedCall& call,
                    const Cluster& cluster) {
   const std::int64_t credit = cluster.profile().contention.credit_bytes;

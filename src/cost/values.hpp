@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "antiphon/cost.hpp"
 
@@ -15,6 +16,9 @@ inline constexpr int ahead_on_lanes = 4;
 
 /// Returns how many connections of each of its ranks fill a node's port: 1 where one does.
 int lanes_of(const Cluster& cluster);
+
+/// Returns the collective's algorithms, without those for several connections where one fills a port.
+std::vector<const Algorithm*> algorithms_on(const Cluster& cluster, Collective collective);
 
 /// Returns the concurrency that was measured, or nullptr where it says nothing of this call: `probe` judges messages of
 /// 16 KiB and more, since the latencies of short ones overlap anyway.

@@ -9,7 +9,7 @@ namespace antiphon {
 
 std::vector<ChainPlace> chains_of(const Problem& p) {
   const int others = p.size - 1;
-  const int count = std::clamp(static_cast<int>(p.parameter("chains")), 1, std::max(disjoint_paths(others), 1));
+  const int count = disjoint_paths_taken(others, p.parameter("chains"));
   std::vector<ChainPlace> chains;
   for (int number = 0; number < count; ++number) {
     std::vector<int> ranks{p.root};

@@ -7,6 +7,10 @@ namespace antiphon {
 
 int disjoint_paths(int count) { return count / 2 * 2; }
 
+int disjoint_paths_taken(int count, std::int64_t wanted) {
+  return static_cast<int>(std::clamp<std::int64_t>(wanted, 1, std::max(disjoint_paths(count), 1)));
+}
+
 std::vector<int> disjoint_path(int count, int number) {
   // The sums of neighbours in a path are 2 · first and one more, modulo count. All others have other sums.
   const int ways = count / 2;

@@ -9,8 +9,7 @@
 namespace antiphon {
 
 std::vector<Ring> rings_of(const Problem& p) {
-  const int most = std::max(disjoint_paths(p.size - 1), 1);
-  const int count = std::clamp(static_cast<int>(p.parameter("rings")), 1, most);
+  const int count = disjoint_paths_taken(p.size - 1, p.parameter("rings"));
   std::vector<Ring> rings;
   for (int i = 0; i < count; ++i) {
     Ring ring{0, p.size, cut_of(p), 0, disjoint_ring(p.size, i)};

@@ -112,9 +112,8 @@ class BestOfOurs {
   void try_all() {
     std::vector<LookedAt> candidates;
     const int lanes = lanes_of(cluster_);
-    for (const Algorithm* a : algorithms_for(call_.collective)) {
+    for (const Algorithm* a : algorithms_on(cluster_, call_.collective)) {
       if ((a == favourite_.algorithm && lanes == 1 && !a->levels) || a->multicasts) continue;
-      if (a->many_connections && lanes == 1) continue;
       if (a->levels && !knows_nested(call_.bytes, cluster_)) continue;
       add_candidates(*a, ways_of(*a, call_, cluster_), candidates);
     }

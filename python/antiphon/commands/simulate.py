@@ -29,6 +29,7 @@ from antiphon.documents import parse_json
 from antiphon.errors import AntiphonError
 from antiphon.output import tables
 from antiphon.simulate import ns3, smpi
+from antiphon.simulate.plans import plan_on
 from antiphon.units import size_option
 
 
@@ -119,19 +120,16 @@ def _plans(args: argparse.Namespace, spec: ClusterSpec, ranks: int) -> Mapping[s
         what = f"no collective named {args.collective!r}" if args.collective else "a collective or --plan is missing"
         raise AntiphonError(what, hint=f"there are {', '.join(sorted(known))}")
     size = 0 if args.collective == "barrier" else size_option("--bytes", args.bytes)
-    element = model.element_bytes(args.collective, size)
-    switch_sizes = spec.switch_sizes(ranks)
     if args.algorithms:
         separator = ";" if ";" in args.algorithms or ":" in args.algorithms else ","
         names = [name.strip() for name in args.algorithms.split(separator)]
     else:
         per_node = min(spec.ranks_per_node, ranks)
+        element = model.element_bytes(args.collective, size)
         question = core.Question(args.collective, ranks, -(-ranks // per_node), per_node, size, element)
         multicasts = {a.name for a in core.algorithms(args.collective) if a.multicasts}
-        names = [name for name in core.supported(question, switch_sizes) if name not in multicasts]
+        names = [name for name in core.supported(question, spec.switch_sizes(ranks)) if name not in multicasts]
     plans = {}
     for name in names:
-        case = core.Case(args.collective, name, ranks, size, element_bytes=element,
-                         ranks_per_node=min(spec.ranks_per_node, ranks), switch_sizes=switch_sizes)  # fmt: skip
-        plans[core.parse(args.collective, name).choice] = core.build(case)
+        plans[core.parse(args.collective, name).choice] = plan_on(spec, args.collective, name, size, ranks)
     return plans

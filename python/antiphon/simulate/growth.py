@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from antiphon import core, model
 from antiphon.cluster.estimate import Estimate, Estimator, Way
 from antiphon.cluster.spec import ClusterSpec
 from antiphon.errors import AntiphonError
 from antiphon.simulate import smpi
+from antiphon.simulate.plans import plan_on
 
 #: A replay of more ranks takes minutes.
 MOST_SIMULATED_RANKS = 256
@@ -57,13 +57,9 @@ def _simulated_s(part: ClusterSpec, collective: str, size: int, way: Way, smpiru
     """Returns SMPI's time of the same schedule; nothing where it is too large to replay."""
     if part.ranks > MOST_SIMULATED_RANKS:
         return None
-    element = model.element_bytes(collective, size)
-    case = core.Case(
-        collective, way.choice, part.ranks, size, element_bytes=element,
-        ranks_per_node=part.ranks_per_node, switch_sizes=part.switch_sizes(part.ranks),
-    )  # fmt: skip
     try:
-        return smpi.run(smpirun, core.build(case), part, part.ranks_per_node, TIMEOUT_S).seconds
+        plan = plan_on(part, collective, way.choice, size)
+        return smpi.run(smpirun, plan, part, part.ranks_per_node, TIMEOUT_S).seconds
     except AntiphonError:
         return None
 

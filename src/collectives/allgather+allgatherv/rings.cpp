@@ -2,6 +2,7 @@
 #include "patterns/rings.hpp"
 
 #include "antiphon/algorithm.hpp"
+#include "antiphon/index.hpp"
 #include "patterns/partition.hpp"
 
 namespace antiphon::allgather_by_rings {
@@ -24,7 +25,7 @@ Schedule build(const Problem& p) {
   const std::vector<Ring> rings = rings_of(p);
   const int count = static_cast<int>(rings.size());
   for (int i = 0; i < count; ++i) {
-    const Ring& ring = rings[static_cast<std::size_t>(i)];
+    const Ring& ring = rings[at(i)];
     std::vector<Range> blocks;
     for (int place = 0; place < p.size; ++place) {
       const Range block = p.output_block(ring.at_place(place));

@@ -2,6 +2,7 @@
 #include "patterns/rings.hpp"
 
 #include "antiphon/algorithm.hpp"
+#include "antiphon/index.hpp"
 #include "patterns/partition.hpp"
 #include "patterns/supports.hpp"
 
@@ -30,7 +31,7 @@ Schedule build(const Problem& p) {
   const std::vector<Ring> rings = rings_of(p);
   const Partition parts(p.bytes, p.element_bytes, static_cast<int>(rings.size()));
   for (int i = 0; i < parts.parts(); ++i) {
-    const Ring& ring = rings[static_cast<std::size_t>(i)];
+    const Ring& ring = rings[at(i)];
     const VectorPart part{parts.of(p.whole_input(), i), parts.of(p.whole_output(), i)};
     const auto [blocks, reduced] = ring_reduce_vector(s, ring, p, part);
     ring_allgather(s, ring, blocks, pipelined(reduced.result), reduced.last_use);

@@ -2,6 +2,7 @@
 #include "patterns/rings.hpp"
 
 #include "antiphon/algorithm.hpp"
+#include "antiphon/index.hpp"
 #include "patterns/partition.hpp"
 #include "patterns/reduce_scatter.hpp"
 #include "patterns/supports.hpp"
@@ -33,7 +34,7 @@ Schedule build(const Problem& p) {
   const Range result = p.in_place ? s.scratch(p.bytes) : p.whole_output();
   std::vector<OpId> uses;
   for (int i = 0; i < count; ++i) {
-    const Ring& ring = rings[static_cast<std::size_t>(i)];
+    const Ring& ring = rings[at(i)];
     std::vector<Range> operands;
     for (int place = 0; place < p.size; ++place) {
       const Range block = p.input_block(ring.at_place(place));
