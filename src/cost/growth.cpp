@@ -52,6 +52,11 @@ std::optional<Growth> growth_seen(const Parts& parts) {
   return twice ? std::optional(Growth{}) : std::nullopt;
 }
 
+double along_links(double seconds, double fewer_s, double links_of_fewer_s, double links_s) {
+  if (links_s <= 0 || links_of_fewer_s <= 0) return seconds;
+  return std::clamp(seconds, links_s, links_s * std::max(fewer_s / links_of_fewer_s, 1.0));
+}
+
 double beyond(const Parts& parts, int ranks, const Growth& growth) {
   const auto& [seconds, first, most] = parts;
   const auto more = [&](std::size_t i) { return parts.seconds[i + 1] - parts.seconds[i]; };

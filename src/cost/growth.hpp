@@ -32,6 +32,11 @@ struct Parts {
 /// Tells how the times grow if they say so clearly: hardly at all, or all with each rank.
 std::optional<Growth> growth_seen(const Parts& parts);
 
+/// Returns the time on more ranks that is extrapolated: no less than the links need there, and no more than they need
+/// times what fewer ranks took over what links need for these. Few nodes hide how the load of uplinks grows. Without
+/// these loads (0), it returns the extrapolated time itself.
+double along_links(double seconds, double fewer_s, double links_of_fewer_s, double links_s);
+
 /// Returns the time on more ranks: one part grows with each rank, another with each doubling.
 double beyond(const Parts& parts, int ranks, const Growth& growth);
 

@@ -17,6 +17,15 @@ constexpr std::int64_t few_pieces = 1 << 16;
 /// To build so many operations takes as long as to simulate a piece of a message.
 constexpr std::int64_t operations_a_piece = 4;
 
+/// A quick answer builds schedules of at most so many ranks, and evaluates so many pieces, or as long as the call
+/// takes.
+constexpr int soon_ranks = 4096;
+constexpr std::int64_t soon_operations = 512;
+constexpr std::int64_t soon_pieces = 1 << 13;
+/// With more pieces than this (about a second of evaluation) nothing is evaluated.
+constexpr std::int64_t most_pieces = 1 << 18;
+constexpr std::int64_t most_quick_pieces = 1 << 15;
+
 /// What a prediction took so far.
 struct Effort {
   std::int64_t pieces = 0;  ///< simulated

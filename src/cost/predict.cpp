@@ -12,6 +12,7 @@
 #include "cost/benchmark.hpp"
 #include "cost/growth.hpp"
 #include "cost/in_order.hpp"
+#include "cost/link_loads.hpp"
 #include "cost/pieces.hpp"
 #include "cost/simulation.hpp"
 #include "cost/whole_nodes.hpp"
@@ -24,19 +25,11 @@ namespace {
 /// one rank represents others badly, because their turns differ.
 constexpr int few_ranks = 32;
 constexpr int few_ranks_on_shared_cores = 256;
-/// A quick answer builds schedules of at most so many ranks, and evaluates so many pieces, or as long as the call
-/// takes.
-constexpr int soon_ranks = 4096;
-constexpr std::int64_t soon_operations = 512;
-constexpr std::int64_t soon_pieces = 1 << 13;
-/// With more pieces than this (about a second of evaluation) nothing is evaluated.
-constexpr std::int64_t most_pieces = 1 << 18;
 /// With more ranks, an evaluation stops after this many rates of flows (half a second), and the result is extrapolated
 /// from half of these ranks instead.
 constexpr int many_ranks = few_ranks_on_shared_cores;
 constexpr std::int64_t most_rate_updates = 2'000'000;
 constexpr int many_messages_ranks = 1024;
-constexpr std::int64_t most_quick_pieces = 1 << 15;
 /// A short call is evaluated in several orders of turns. A call that takes longer than 100 rounds of all ranks depends
 /// little on the order.
 constexpr std::uint32_t orders_of_turns = 5;
@@ -101,7 +94,11 @@ class Predictor {
       last_s = parts.seconds[i] = smaller.predict(with(most >> (3 - i)), nullptr).seconds;
     if (!std::isfinite(last_s)) return last_s;
     const auto seen = is_quick(limits_) ? growth_seen(parts) : std::nullopt;
-    return beyond(parts, cluster.ranks(), seen ? *seen : growth(cluster));
+    const double seconds = beyond(parts, cluster.ranks(), seen ? *seen : growth(cluster));
+    // Schedules of many leaders take long to build.
+    if (is_quick(limits_) || has_root(call_.collective) || algorithm_.levels) return seconds;
+    const double links_before_s = smaller.links_s(with(most));
+    return along_links(seconds, parts.seconds[3], links_before_s, links_before_s > 0 ? links_s(cluster) : 0);
   }
 
  private:
@@ -114,6 +111,10 @@ class Predictor {
   [[nodiscard]] double give_up() const {
     effort_->given_up = true;
     return std::numeric_limits<double>::infinity();
+  }
+
+  [[nodiscard]] double links_s(const Cluster& cluster) const {
+    return busiest_link_s(cluster, [&](int rank) { return schedule(rank, cluster.ranks()); });
   }
 
   /// Returns the most ranks to extrapolate from. They are powers of two because no algorithm refuses those.

@@ -2,47 +2,34 @@
 #include "patterns/byte_uses.hpp"
 
 #include <algorithm>
-#include <cstddef>
 #include <iterator>
 
 namespace antiphon {
 
-namespace {
-
-/// Returns the index of the first use that ends behind `offset`.
-template <class Uses>
-std::ptrdiff_t first_behind(const Uses& uses, std::int64_t offset) {
-  const auto ends_before = [offset](const auto& use) { return use.end <= offset; };
-  return std::partition_point(uses.begin(), uses.end(), ends_before) - uses.begin();
+ByteUses::Uses::iterator ByteUses::cut_at(Uses& uses, std::int64_t offset) {
+  const auto behind = uses.lower_bound(offset);
+  if (behind == uses.begin()) return behind;
+  Use& use = std::prev(behind)->second;
+  if (use.end <= offset) return behind;
+  Use rest = use;
+  use.end = offset;
+  return uses.emplace_hint(behind, offset, rest);
 }
-
-/// Divides the use that covers `offset`, if one does. Returns the index of the first use from `offset` on.
-template <class Uses>
-std::ptrdiff_t cut_at(Uses& uses, std::int64_t offset) {
-  const std::ptrdiff_t i = first_behind(uses, offset);
-  if (i == std::ssize(uses) || uses[static_cast<std::size_t>(i)].begin >= offset) return i;
-  auto rest = uses[static_cast<std::size_t>(i)];
-  rest.begin = offset;
-  uses[static_cast<std::size_t>(i)].end = offset;
-  uses.insert(uses.begin() + i + 1, rest);
-  return i + 1;
-}
-
-}  // namespace
 
 void ByteUses::write(const Range& range, OpId op) {
   if (range.bytes == 0) return;
   Uses& uses = of(range.space);
   const std::int64_t end = range.offset_bytes + range.bytes;
-  const std::ptrdiff_t first = cut_at(uses, range.offset_bytes);
-  const std::ptrdiff_t behind = cut_at(uses, end);
-  const Use written{range.offset_bytes, end, op, nobody};
-  if (first == behind) {
-    uses.insert(uses.begin() + first, written);
+  const auto first = cut_at(uses, range.offset_bytes);
+  const auto behind = cut_at(uses, end);
+  const Use written{end, op, nobody};
+  if (first == behind || first->first != range.offset_bytes) {
+    uses.erase(first, behind);
+    uses.emplace_hint(behind, range.offset_bytes, written);
     return;
   }
-  uses[static_cast<std::size_t>(first)] = written;
-  uses.erase(uses.begin() + first + 1, uses.begin() + behind);
+  first->second = written;
+  uses.erase(std::next(first), behind);
 }
 
 void ByteUses::read(const Range& range, OpId op) {
@@ -51,10 +38,10 @@ void ByteUses::read(const Range& range, OpId op) {
   const std::int64_t end = range.offset_bytes + range.bytes;
   cut_at(uses, end);
   std::int64_t offset = range.offset_bytes;
-  for (std::ptrdiff_t i = cut_at(uses, offset); offset < end; ++i) {
-    const std::int64_t next = i == std::ssize(uses) ? end : std::min(end, uses[static_cast<std::size_t>(i)].begin);
-    if (next > offset) uses.insert(uses.begin() + i, Use{offset, next});
-    Use& use = uses[static_cast<std::size_t>(i)];
+  for (auto i = cut_at(uses, offset); offset < end; ++i) {
+    const std::int64_t next = i == uses.end() ? end : std::min(end, i->first);
+    if (next > offset) i = uses.emplace_hint(i, offset, Use{next});
+    Use& use = i->second;
     readers_.push_back({op, use.last_reader});
     use.last_reader = static_cast<std::int32_t>(readers_.size()) - 1;
     offset = use.end;
@@ -66,8 +53,9 @@ void ByteUses::visit(const Range& range, Visit&& visit) const {
   if (range.bytes == 0) return;
   const Uses& uses = uses_[static_cast<std::size_t>(range.space)];
   const std::int64_t end = range.offset_bytes + range.bytes;
-  for (auto use = uses.begin() + first_behind(uses, range.offset_bytes); use != uses.end() && use->begin < end; ++use)
-    visit(*use);
+  auto use = uses.upper_bound(range.offset_bytes);
+  if (use != uses.begin() && std::prev(use)->second.end > range.offset_bytes) --use;
+  for (; use != uses.end() && use->first < end; ++use) visit(use->second);
 }
 
 void ByteUses::before_read(const Range& range, std::vector<OpId>& found) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "antiphon/schedule.hpp"
@@ -26,13 +27,15 @@ class ByteUses {
     std::int32_t before;
   };
   struct Use {
-    std::int64_t begin = 0;
     std::int64_t end = 0;
     OpId writer = no_op;
     std::int32_t last_reader = nobody;
   };
-  using Uses = std::vector<Use>;  ///< in the order of their bytes; they do not overlap
+  /// By their first bytes; they do not overlap. A node's leader gathers tens of thousands of blocks in any order.
+  using Uses = std::map<std::int64_t, Use>;
 
+  /// Divides the use that covers `offset`, if one does. Returns the first use from `offset` on.
+  static Uses::iterator cut_at(Uses& uses, std::int64_t offset);
   template <class Visit>
   void visit(const Range& range, Visit&& visit) const;
   Uses& of(Space space) { return uses_[static_cast<std::size_t>(space)]; }

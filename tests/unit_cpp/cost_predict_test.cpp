@@ -151,6 +151,25 @@ TEST_CASE("parts of a tree of narrow links: its links do not slow the few messag
   }
 }
 
+TEST_CASE("parts of a tree of few nodes: the load of its uplinks is known for all") {
+  if (few_ranks()) return;  // the whole takes minutes there
+  for (const int less : {2, 4}) {
+    Profile profile = tree_profile(256, 8, 64, less);
+    for (SwitchEntry& entry : profile.topology.switches)
+      if (entry.name == "l") entry.uplink_bytes_per_s = rate * 8;
+    const Cluster cluster = Cluster::blocked(profile, 8192, 32);
+    const double whole_s = 32.0 * (8192 - 64 * 32) * 4096 / (rate / less);
+    for (const char* name : {"windowed:window=32", "rotated"}) {
+      CAPTURE(name);
+      CAPTURE(less);
+      const Choice choice = parse_choice(Collective::alltoall, name);
+      const double extrapolated =
+          predict_from_fewer_ranks({Collective::alltoall, 4096}, *choice.algorithm, choice.parameters, cluster);
+      CHECK(extrapolated / whole_s == near(1.05, 0.06));
+    }
+  }
+}
+
 TEST_CASE("what grows with each doubling of the ranks only is not taken for what grows with each rank") {
   if (few_ranks()) return;  // takes minutes there; smaller extrapolations run the same code
   const Profile profile = simple_profile(16, rate);

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cost/link_loads.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace antiphon {
+
+namespace {
+
+constexpr std::ptrdiff_t most_operations = 1 << 17;
+/// The loads of two nodes that stand at different places of the tree differ by rounding only.
+constexpr double rounding = 0.01;
+
+/// Returns what one node's ranks send through its port, and its share of what crosses the uplinks of each level.
+std::vector<double> bytes_of_node(const Cluster& cluster, const std::function<Schedule(int rank)>& build, int first) {
+  std::vector<double> bytes(1 + cluster.tree().size(), 0.0);
+  const int node = cluster.node(first);
+  for (int rank = first; rank < first + cluster.period(); ++rank) {
+    const Schedule schedule = build(rank);
+    for (const Op& op : schedule.ops()) {
+      if (op.kind != OpKind::send || op.group >= 0 || cluster.node(op.peer) == node) continue;
+      const auto sent = static_cast<double>(op.bytes());
+      bytes[0] += sent;
+      for (std::size_t level = 0; level < cluster.tree().size(); ++level)
+        bytes[level + 1] += sent * cluster.crossing(cluster.tree()[level], node, cluster.node(op.peer), false);
+    }
+  }
+  return bytes;
+}
+
+}  // namespace
+
+double busiest_link_s(const Cluster& cluster, const std::function<Schedule(int rank)>& build) {
+  if (cluster.tree().empty() || std::ssize(build(0).ops()) > most_operations) return 0;
+  const std::vector<double> bytes = bytes_of_node(cluster, build, 0);
+  const std::vector<double> others = bytes_of_node(cluster, build, cluster.nodes() / 2 * cluster.period());
+  double seconds = bytes[0] / cluster.entry(0).port_bytes_per_s;
+  for (std::size_t level = 0; level < bytes.size(); ++level) {
+    if (std::abs(bytes[level] - others[level]) > rounding * bytes[level]) return 0;
+    if (level == 0) continue;
+    const TreeLevel& links = cluster.tree()[level - 1];
+    seconds = std::max(seconds, bytes[level] * links.nodes / links.uplink_bytes_per_s);
+  }
+  return seconds;
+}
+
+}  // namespace antiphon

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+
+#include "antiphon/cluster.hpp"
+#include "antiphon/schedule.hpp"
+
+namespace antiphon {
+
+/// Returns the seconds that the busiest ports and uplinks of a regular tree of switches need for a call's messages, if
+/// all nodes send as much as far. It returns 0 where two nodes differ, on other networks, and with very many messages.
+double busiest_link_s(const Cluster& cluster, const std::function<Schedule(int rank)>& build);
+
+}  // namespace antiphon
