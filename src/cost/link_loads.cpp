@@ -30,20 +30,33 @@ std::vector<double> bytes_of_node(const Cluster& cluster, const std::function<Sc
   return bytes;
 }
 
+/// Returns the seconds of the busiest of a node's links: its port, then an uplink of each level.
+double longest_s(const Cluster& cluster, const std::vector<double>& bytes) {
+  double seconds = bytes[0] / cluster.entry(0).port_bytes_per_s;
+  for (std::size_t level = 0; level < cluster.tree().size(); ++level) {
+    const TreeLevel& links = cluster.tree()[level];
+    seconds = std::max(seconds, bytes[level + 1] * links.nodes / links.uplink_bytes_per_s);
+  }
+  return seconds;
+}
+
 }  // namespace
+
+double all_pairs_link_s(const Cluster& cluster, std::int64_t block_bytes) {
+  if (cluster.tree().empty()) return 0;
+  const double between_nodes = static_cast<double>(block_bytes) * cluster.period() * cluster.period();
+  std::vector<double> bytes{between_nodes * (cluster.nodes() - 1)};
+  for (const TreeLevel& links : cluster.tree()) bytes.push_back(between_nodes * (cluster.nodes() - links.nodes));
+  return longest_s(cluster, bytes);
+}
 
 double busiest_link_s(const Cluster& cluster, const std::function<Schedule(int rank)>& build) {
   if (cluster.tree().empty() || std::ssize(build(0).ops()) > most_operations) return 0;
   const std::vector<double> bytes = bytes_of_node(cluster, build, 0);
   const std::vector<double> others = bytes_of_node(cluster, build, cluster.nodes() / 2 * cluster.period());
-  double seconds = bytes[0] / cluster.entry(0).port_bytes_per_s;
-  for (std::size_t level = 0; level < bytes.size(); ++level) {
-    if (std::abs(bytes[level] - others[level]) > rounding * bytes[level]) return 0;
-    if (level == 0) continue;
-    const TreeLevel& links = cluster.tree()[level - 1];
-    seconds = std::max(seconds, bytes[level] * links.nodes / links.uplink_bytes_per_s);
-  }
-  return seconds;
+  for (std::size_t link = 0; link < bytes.size(); ++link)
+    if (std::abs(bytes[link] - others[link]) > rounding * bytes[link]) return 0;
+  return longest_s(cluster, bytes);
 }
 
 }  // namespace antiphon

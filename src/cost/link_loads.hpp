@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <functional>
 
 #include "antiphon/cluster.hpp"
@@ -11,5 +12,8 @@ namespace antiphon {
 /// Returns the seconds that the busiest ports and uplinks of a regular tree of switches need for a call's messages, if
 /// all nodes send as much as far. It returns 0 where two nodes differ, on other networks, and with very many messages.
 double busiest_link_s(const Cluster& cluster, const std::function<Schedule(int rank)>& build);
+
+/// Returns the same for blocks of this length from each rank to each other, whatever their order and way.
+double all_pairs_link_s(const Cluster& cluster, std::int64_t block_bytes);
 
 }  // namespace antiphon

@@ -95,8 +95,7 @@ class Predictor {
     if (!std::isfinite(last_s)) return last_s;
     const auto seen = is_quick(limits_) ? growth_seen(parts) : std::nullopt;
     const double seconds = beyond(parts, cluster.ranks(), seen ? *seen : growth(cluster));
-    // Schedules of many leaders take long to build.
-    if (is_quick(limits_) || has_root(call_.collective) || algorithm_.levels) return seconds;
+    if (is_quick(limits_) || has_root(call_.collective)) return seconds;
     const double links_before_s = smaller.links_s(with(most));
     return along_links(seconds, parts.seconds[3], links_before_s, links_before_s > 0 ? links_s(cluster) : 0);
   }
@@ -113,7 +112,9 @@ class Predictor {
     return std::numeric_limits<double>::infinity();
   }
 
+  /// Returns what the links of a regular tree need, or 0. Schedules of many leaders take long to build.
   [[nodiscard]] double links_s(const Cluster& cluster) const {
+    if (algorithm_.levels) return call_.collective == Collective::alltoall ? all_pairs_link_s(cluster, call_.bytes) : 0;
     return busiest_link_s(cluster, [&](int rank) { return schedule(rank, cluster.ranks()); });
   }
 

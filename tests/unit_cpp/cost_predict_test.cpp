@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cost/growth.hpp"
+#include "cost/link_loads.hpp"
 #include "cost_clusters.hpp"
 #include "most_ranks.hpp"
 #include "near.hpp"
@@ -167,6 +168,7 @@ TEST_CASE("parts of a tree of few nodes: the load of its uplinks is known for al
           predict_from_fewer_ranks({Collective::alltoall, 4096}, *choice.algorithm, choice.parameters, cluster);
       CHECK(extrapolated / whole_s == near(1.05, 0.06));
     }
+    CHECK(all_pairs_link_s(cluster, 4096) / whole_s == near(1, 1e-9));
   }
 }
 
