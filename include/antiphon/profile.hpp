@@ -172,10 +172,11 @@ struct MachineName {
 
 /// What a run finds out about its nodes without measuring.
 struct HostFacts {
-  int cores_per_node = 0;             ///< 0: unknown
-  int nodes_sharing = 1;              ///< so many nodes are on one machine, and share its cores
-  std::int64_t link_burst_bytes = 0;  ///< that pass a shaped link at once after a pause, headers included
-  double turn_s = 0;                  ///< how long a rank that waits holds its core; 0: unknown
+  int cores_per_node = 0;                  ///< 0: unknown
+  int nodes_sharing = 1;                   ///< so many nodes are on one machine, and share its cores
+  std::int64_t link_burst_bytes = 0;       ///< that pass a shaped link at once after a pause, headers included
+  double turn_s = 0;                       ///< how long a rank that waits holds its core; 0: unknown
+  std::int64_t connection_bits_per_s = 0;  ///< of one connection, headers included; 0: it fills the link
 };
 
 /// A measured machine: the document that `probe` writes (docs/reference/profile.md). Rules::of_profile reads its

@@ -40,12 +40,13 @@ struct StoreNetwork {
 
 /// What runs have learned of some nodes over one network.
 struct Learned {
-  std::int64_t link_bits_per_s = 0;  ///< measured; 0: never
-  std::int64_t link_measured_s = 0;  ///< when, in seconds since 1970
-  Json decisions;                    ///< rules, in the form of a profile's "decisions"; null: none
-  Json evidence;                     ///< whatever their maker wants back; null: none
-  std::string path;                  ///< the file that this was read from
-  std::int64_t saved_s = 0;          ///< when that file was written, in seconds since 1970
+  std::int64_t link_bits_per_s = 0;        ///< measured; 0: never
+  std::int64_t connection_bits_per_s = 0;  ///< measured with it; 0: one connection fills the link
+  std::int64_t link_measured_s = 0;        ///< when, in seconds since 1970
+  Json decisions;                          ///< rules, in the form of a profile's "decisions"; null: none
+  Json evidence;                           ///< whatever their maker wants back; null: none
+  std::string path;                        ///< the file that this was read from
+  std::int64_t saved_s = 0;                ///< when that file was written, in seconds since 1970
 
   /// Throws FormatError naming the field that is wrong.
   static Learned parse(std::string_view text);

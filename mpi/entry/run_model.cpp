@@ -62,7 +62,7 @@ Profile profile_of_run() {
   const int ranks_per_node = (static_cast<int>(nodes.size()) + count - 1) / count;
   Profile profile = Profile::guess(count, ranks_per_node, static_cast<double>(s.link_bits_per_s));
   const network::Network& n = world.network;
-  profile.refine_guess({n.cores_per_node, n.nodes_sharing, s.link_burst_bytes, n.turn_s});
+  profile.refine_guess({n.cores_per_node, n.nodes_sharing, s.link_burst_bytes, n.turn_s, n.connection_bits_per_s});
   return with_allowed_memory(std::move(profile));
 }
 
@@ -112,8 +112,10 @@ std::map<std::string, std::optional<ModelAnswer>>& answers() {
 
 bool may_ask(const Question& q) {
   const Settings& s = world.settings;
+  // Rules were made where one connection fills the link.
+  const bool rules_decide = world.network.connection_bits_per_s == 0 && world.rules->decides(q);
   return s.model && q.bytes >= 0 && q.nodes > 1 && q.ranks > 2 && q.transport == "tcp" &&
-         (q.link_bits_per_s > 0 || !s.machine.empty()) && !world.rules->decides(q);
+         (q.link_bits_per_s > 0 || !s.machine.empty()) && !rules_decide;
 }
 
 bool asks_at_once(const Question& q) {

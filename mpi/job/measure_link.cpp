@@ -6,9 +6,10 @@
 
 #include <algorithm>
 #include <array>
-#include <ctime>
 
 #include "job/clock.hpp"
+#include "job/measure_port.hpp"
+#include "job/trains.hpp"
 #include "network/rate.hpp"
 
 namespace antiphon::mpi {
@@ -17,31 +18,10 @@ namespace {
 
 using network::RateSeries;
 
-/// All ranks are still in MPI_Init, so no receive of the program can take these messages.
-constexpr int link_tag = 27183;
 /// Pairs at the same time: enough to see what is usual, and few enough for what switches and emulated nodes share.
 constexpr int most_pairs = 3;
 constexpr int most_rounds = 2;
-/// Ranks that only wait sleep, so that they take no turns from those that measure.
-constexpr long nap_ns = 200'000;
 constexpr double again = -1;
-
-bool is_done(MPI_Request& request) {
-  int done = 0;
-  PMPI_Test(&request, &done, MPI_STATUS_IGNORE);
-  return done != 0;
-}
-
-void wait_busily(MPI_Request request) {
-  while (!is_done(request)) sched_yield();
-}
-
-void wait_asleep(MPI_Request request) {
-  while (!is_done(request)) {
-    const timespec nap{0, nap_ns};
-    nanosleep(&nap, nullptr);
-  }
-}
 
 /// The node that asks another for trains of messages, and watches them come in.
 class Receiver {
@@ -61,7 +41,7 @@ class Receiver {
 
  private:
   void ask_for(std::int64_t bytes) {
-    PMPI_Send(&bytes, 1, MPI_INT64_T, sender_, link_tag, MPI_COMM_WORLD);
+    ask_for_train(sender_, bytes);
     ++messages;
   }
 
@@ -91,23 +71,6 @@ class Receiver {
   int sender_;
   std::vector<char> buffer_;
 };
-
-/// Sends trains until none is asked for.
-void send_trains(int receiver) {
-  const std::vector<char> buffer(RateSeries::most_train_bytes / RateSeries::pieces);
-  while (true) {
-    std::int64_t bytes = 0;
-    MPI_Request request;
-    PMPI_Irecv(&bytes, 1, MPI_INT64_T, receiver, link_tag, MPI_COMM_WORLD, &request);
-    wait_busily(request);
-    if (bytes == 0) return;
-    std::array<MPI_Request, RateSeries::pieces> sends;
-    const auto piece = static_cast<int>(bytes / static_cast<std::int64_t>(RateSeries::pieces));
-    for (MPI_Request& send : sends)
-      PMPI_Isend(buffer.data(), piece, MPI_BYTE, receiver, link_tag, MPI_COMM_WORLD, &send);
-    for (MPI_Request& send : sends) wait_busily(send);
-  }
-}
 
 /// Returns the first rank of each node, in the order of nodes.
 std::vector<int> leaders_of(const std::vector<int>& node_of_rank) {
@@ -158,6 +121,7 @@ MeasuredLink measure_from(int sender, const std::vector<int>& receivers) {
     verdict = judge(own, best, receivers, ++found.rounds == most_rounds);
   }
   receiver.end();
+  found.payload_bytes_per_s = verdict;
   found.bits_per_s = network::rate_of_payload(verdict);
   found.received_bytes = receiver.received_bytes;
   found.messages = receiver.messages;
@@ -165,12 +129,23 @@ MeasuredLink measure_from(int sender, const std::vector<int>& receivers) {
   return found;
 }
 
-/// Returns rank 0's value on every rank.
-std::int64_t sleep_until_told(std::int64_t value) {
+/// Measures what several connections to rank 0's node carry together, and notes it where it is clearly more than one.
+void add_port(MeasuredLink& found, const std::vector<int>& senders) {
+  const double start_s = now_s();
+  const double port = measure_port(found.payload_bytes_per_s, senders);
+  found.seconds += now_s() - start_s;
+  const std::int64_t bits_per_s = network::rate_of_payload(port);
+  if (bits_per_s <= found.bits_per_s) return;
+  found.connection_bits_per_s = found.bits_per_s;
+  found.bits_per_s = bits_per_s;
+}
+
+/// Returns rank 0's rates on every rank.
+std::array<std::int64_t, 2> sleep_until_told(std::array<std::int64_t, 2> rates) {
   MPI_Request request;
-  PMPI_Ibcast(&value, 1, MPI_INT64_T, 0, MPI_COMM_WORLD, &request);
+  PMPI_Ibcast(rates.data(), 2, MPI_INT64_T, 0, MPI_COMM_WORLD, &request);
   wait_asleep(request);
-  return value;
+  return rates;
 }
 
 }  // namespace
@@ -189,7 +164,12 @@ MeasuredLink measure_link(const std::vector<int>& node_of_rank) {
     if (rank == receivers[i]) found = measure_from(senders[i], receivers);
     if (rank == senders[i]) send_trains(receivers[i]);
   }
-  found.bits_per_s = sleep_until_told(found.bits_per_s);
+  const std::vector<int> others = senders_to_port(leaders);
+  if (rank == leaders.front()) add_port(found, others);
+  else if (std::find(others.begin(), others.end(), rank) != others.end()) send_trains(leaders.front());
+  const auto told = sleep_until_told({found.bits_per_s, found.connection_bits_per_s});
+  found.bits_per_s = told[0];
+  found.connection_bits_per_s = told[1];
   return found;
 }
 

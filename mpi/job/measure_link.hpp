@@ -8,8 +8,10 @@
 namespace antiphon::mpi {
 
 struct MeasuredLink {
-  std::int64_t bits_per_s = 0;  ///< 0: what was seen makes no sense
-  int pairs = 0;                ///< of nodes, that measured at the same time
+  std::int64_t bits_per_s = 0;             ///< 0: what was seen makes no sense
+  std::int64_t connection_bits_per_s = 0;  ///< of one connection, if several together carried clearly more; else 0
+  double payload_bytes_per_s = 0;          ///< of one connection; known to those that received
+  int pairs = 0;                           ///< of nodes, that measured at the same time
   int rounds = 0;
   std::int64_t received_bytes = 0, messages = 0;  ///< of the first pair
   double seconds = 0;                             ///< that it took there

@@ -66,6 +66,7 @@ void look_up(Settings& settings) {
     if (!learned->evidence.is_null()) recalled.learned_evidence = learned->evidence.dump();
     if (learned->knows_link(std::time(nullptr))) {
       recalled.link_bits_per_s = learned->link_bits_per_s;
+      recalled.connection_bits_per_s = learned->connection_bits_per_s;
       recalled.link_measured_s = learned->link_measured_s;
     }
     if (settings.adapts()) add_decisions(settings, *learned, profile_s);
@@ -80,6 +81,7 @@ void each_field(auto& r, auto visit) {
   visit("learned_evidence", r.learned_evidence);
   visit("learned_rules", r.learned_rules);
   visit("link_bits_per_s", r.link_bits_per_s);
+  visit("connection_bits_per_s", r.connection_bits_per_s);
   visit("link_measured_s", r.link_measured_s);
 }
 
@@ -133,9 +135,10 @@ void save_learned(std::string_view rules_json, std::string_view evidence_json) {
   }
 }
 
-void save_measured_link(std::int64_t bits_per_s) {
+void save_measured_link(std::int64_t bits_per_s, std::int64_t connection_bits_per_s) {
   if (!place) return;
   place->fresh.link_bits_per_s = bits_per_s;
+  place->fresh.connection_bits_per_s = connection_bits_per_s;
   place->fresh.link_measured_s = std::time(nullptr);
   place->changed = true;
 }

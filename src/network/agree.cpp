@@ -211,7 +211,8 @@ std::string Network::line() const {
   if (transport == "shared memory") return text + "; to other nodes " + between_nodes;
   const std::string used = interface.empty() ? "unknown interface" : "interface " + interface;
   text += ", " + Fact{"interface", used, interface_source}.text();
-  return text + ", " + Fact{"link rate", rate_text(bits_per_s), rate_source}.text() +
+  const std::string one = connection_bits_per_s > 0 ? ", " + rate_text(connection_bits_per_s) + " a connection" : "";
+  return text + ", " + Fact{"link rate", rate_text(bits_per_s), rate_source}.text() + one +
          (nodes_sharing > 1 ? ", " + std::to_string(nodes_sharing) + " nodes share the " +
                                   std::to_string(cores_per_node) + " cores of one machine"
                             : "");

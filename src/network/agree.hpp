@@ -48,6 +48,7 @@ struct Network {
   std::string component;  ///< parts of the library, as "ob1/tcp"; empty if they are not known
   std::string interface;  ///< "eth0", "mlx5_0"; all that are used, with commas
   std::int64_t bits_per_s = 0;
+  std::int64_t connection_bits_per_s = 0;  ///< of one connection, where it does not fill the link; 0: it does
   std::string transport_source, interface_source, rate_source;
   bool rate_is_claimed = false;  ///< by a hypervisor
   Measuring measuring;           ///< empty: the links were not measured

@@ -47,6 +47,30 @@ class RateSeries {
   double elapsed_s_ = 0;
 };
 
+/// Decides how many nodes send to one at the same time, and says what its port carries. Hosts of clouds often let one
+/// connection have a part of the port only. One alone comes first, so that all are measured in the same way. Several
+/// send twice: TCP starts slowly the first time.
+class PortSeries {
+ public:
+  static constexpr int least_senders = 2, few_senders = 3, some_senders = 8, most_senders = 16;
+
+  PortSeries(double connection_bytes_per_s, int others) : connection_(connection_bytes_per_s), others_(others) {}
+
+  /// Returns how many send next; 0: enough is known.
+  [[nodiscard]] int next_senders() const;
+  /// Returns how much each of them sends.
+  [[nodiscard]] std::int64_t bytes_of_each() const;
+  void add(int senders, double seconds);
+  /// Returns the rate of payload of the port; 0 where several connections bring hardly more than one.
+  [[nodiscard]] double bytes_per_s() const;
+
+ private:
+  double connection_;
+  int others_;
+  int senders_ = 0, turns_ = 0;
+  double most_ = 0;  ///< bytes a second with so many senders
+};
+
 /// Returns pairs of neighbours, none of them twice: at most `most_pairs`, spread over `nodes`.
 std::vector<std::pair<int, int>> pairs_to_measure(int nodes, int most_pairs);
 

@@ -139,8 +139,12 @@ void Profile::refine_guess(const HostFacts& facts) {
   processors.turn_s = facts.turn_s > 0 ? facts.turn_s : usual_turn_s;
   // With both libraries, a message that a rank waits for was seen one turn after it was taken in.
   for (LinkClass& link : link_classes) link.told_next_turn = true;
-  const double payload =
-      static_cast<double>(facts.link_burst_bytes) * ethernet::payload_bytes / ethernet::full_frame_bytes;
+  constexpr double share = static_cast<double>(ethernet::payload_bytes) / ethernet::full_frame_bytes;
+  for (LinkClass& link : link_classes) {
+    if (link.scope != Scope::node)
+      link.connection_way_bytes_per_s = static_cast<double>(facts.connection_bits_per_s) / 8 * share;
+  }
+  const double payload = static_cast<double>(facts.link_burst_bytes) * share;
   for (NodeEntry& node : topology.nodes) node.burst_bytes = payload;
 }
 

@@ -38,8 +38,10 @@ Learned Learned::parse(std::string_view text) {
   node.allow_only({"format", "version", "link", "decisions", "evidence"});
   Learned learned;
   if (const auto link = node.find("link")) {
-    link->allow_only({"bits_per_s", "measured_s"});
+    link->allow_only({"bits_per_s", "connection_bits_per_s", "measured_s"});
     learned.link_bits_per_s = link->at("bits_per_s").integer(1, INT64_C(1) << 50);
+    if (const auto one = link->find("connection_bits_per_s"))
+      learned.connection_bits_per_s = one->integer(1, learned.link_bits_per_s);
     learned.link_measured_s = link->at("measured_s").integer(0, INT64_C(1) << 40);
   }
   if (const auto decisions = node.find("decisions")) {
@@ -55,6 +57,8 @@ Learned Learned::parse(std::string_view text) {
 Json Learned::to_json() const {
   Json document{{"format", "antiphon-learned"}, {"version", 1}};
   if (link_bits_per_s > 0) document["link"] = {{"bits_per_s", link_bits_per_s}, {"measured_s", link_measured_s}};
+  if (link_bits_per_s > 0 && connection_bits_per_s > 0)
+    document["link"]["connection_bits_per_s"] = connection_bits_per_s;
   if (!decisions.is_null()) document["decisions"] = decisions;
   if (!evidence.is_null()) document["evidence"] = evidence;
   return document;
@@ -67,6 +71,7 @@ bool Learned::knows_link(std::int64_t now_s) const {
 void Learned::merge(const Learned& later) {
   if (later.link_bits_per_s > 0) {
     link_bits_per_s = later.link_bits_per_s;
+    connection_bits_per_s = later.connection_bits_per_s;
     link_measured_s = later.link_measured_s;
   }
   if (!later.evidence.is_null()) evidence = later.evidence;

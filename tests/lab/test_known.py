@@ -58,9 +58,9 @@ def mpi(request: pytest.FixtureRequest) -> Mpi:
 
 
 @pytest.fixture
-def hidden(cluster: Callable[..., ClusterSpec]) -> Iterator[Lab]:
-    """Provides a lab whose ranks are not told the links' rate."""
-    with Lab(cluster(nodes=NODES, hide_rate=True)) as made:
+def hidden(cluster: Callable[..., ClusterSpec], request: pytest.FixtureRequest) -> Iterator[Lab]:
+    """Provides a lab whose ranks are not told the links' rate; tests may name other options."""
+    with Lab(cluster(**{"nodes": NODES, "hide_rate": True, **getattr(request, "param", {})})) as made:
         yield made
 
 
@@ -95,6 +95,7 @@ def test_what_is_measured_or_learned_is_kept_for_the_same_nodes(hidden: Lab, run
     network = first["network"]
     assert 0.8 * RATE <= network["link_bits_per_s"] <= 1.2 * RATE
     assert network["rate_source"].startswith("measured at the start")
+    assert network["connection_bits_per_s"] == 0
     assert 0 < network["measuring"]["bytes"] <= MOST_BYTES
     assert 0 < network["measuring"]["messages"] <= MOST_MESSAGES
     assert is_accelerated(first)
@@ -115,6 +116,20 @@ def test_what_is_measured_or_learned_is_kept_for_the_same_nodes(hidden: Lab, run
     others, _ = run(ranks=3)  # Other nodes do not share it.
     assert "measuring" in others["network"]
     assert len(store.entries([hidden.store])) == 2
+
+
+@pytest.mark.parametrize("hidden", [{"nodes": 6, "connection_rate": "25mbit"}], indirect=True, ids=["paced"])
+def test_connections_that_do_not_fill_a_link_are_seen_and_kept(hidden: Lab, run: Runs) -> None:
+    """WHEN each connection has a quarter of the link THEN the first run sees it, uses several, and tells the next."""
+    for source in ("measured at the start", "measured on 20"):
+        summary, _ = run(ranks=6)
+        network = summary["network"]
+        assert network["rate_source"].startswith(source)
+        assert 15_000_000 <= network["connection_bits_per_s"] <= 50_000_000
+        assert network["link_bits_per_s"] >= 2 * network["connection_bits_per_s"]
+        assert [row["algorithm"].partition(":")[0] for row in summary["collectives"]] == ["chains"]
+    (found,) = learned(hidden)
+    assert found.connection_bits_per_s == network["connection_bits_per_s"]
 
 
 @pytest.mark.parametrize("mpi", LIBRARIES[:1], ids=["one"], indirect=True)

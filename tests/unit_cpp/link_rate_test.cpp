@@ -115,6 +115,57 @@ TEST_CASE("a slow start and receivers that are late do not hide a rate") {
   }
 }
 
+namespace {
+
+/// A port, and connections of which each carries no more than its own rate.
+struct ImitatedPort {
+  double port_bytes_per_s, connection_bytes_per_s;
+  double latency_s = 5e-5;
+  int trains = 0;
+  double spent_s = 0;
+
+  /// Returns what a receiver finds that took its connection for `seen_bytes_per_s`.
+  double measured(double seen_bytes_per_s, int others) {
+    network::PortSeries series(seen_bytes_per_s, others);
+    while (const int senders = series.next_senders()) {
+      const double rate = std::min(port_bytes_per_s, senders * connection_bytes_per_s);
+      const double seconds = latency_s + static_cast<double>(senders * series.bytes_of_each()) / rate;
+      series.add(senders, seconds);
+      spent_s += seconds;
+      REQUIRE(++trains < 20);
+    }
+    return series.bytes_per_s();
+  }
+};
+
+}  // namespace
+
+TEST_CASE("several connections show a port that one does not fill") {
+  // 100 Mb/s with 25 a connection, 10 Gb/s with 5, 100 with 10: what clouds have, and more.
+  for (const auto& [port, connection] : {std::pair{12e6, 3e6}, {1.2e9, 0.6e9}, {12e9, 1.2e9}}) {
+    CAPTURE(port);
+    CHECK(ImitatedPort{port, connection}.measured(connection, 15) == doctest::Approx(port).epsilon(0.2));
+    CHECK(ImitatedPort{port, connection}.measured(connection, 1) == 0);
+    // Two partners say as much as they have connections.
+    CHECK(ImitatedPort{port, connection}.measured(connection, 2) == doctest::Approx(2 * connection).epsilon(0.2));
+  }
+}
+
+TEST_CASE("where one connection fills the port, several cost little time and change nothing") {
+  for (const double port : {12e6, 120e6, 1.2e9, 12e9}) {
+    CAPTURE(port);
+    ImitatedPort filled{port, port};
+    CHECK(filled.measured(port, 15) == 0);
+    CHECK(filled.spent_s < 25e-3);
+    CHECK(filled.trains == 3);
+    // A first measurement that was disturbed is repeated in the same way as that of several.
+    CHECK(ImitatedPort{port, port}.measured(port / 2, 15) == 0);
+  }
+  ImitatedPort modem{1e6, 1e6};
+  CHECK(modem.measured(1e6, 15) == 0);
+  CHECK(modem.trains == 0);
+}
+
 TEST_CASE("pairs are neighbours, none twice, and spread over the nodes") {
   using Pairs = std::vector<std::pair<int, int>>;
   CHECK(network::pairs_to_measure(1, 4).empty());

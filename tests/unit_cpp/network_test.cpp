@@ -190,7 +190,11 @@ TEST_CASE("nodes of one machine share its cores") {
   CHECK(found.nodes_sharing == 2);
   CHECK(found.cores_per_node == 4);
   CHECK(found.line().ends_with(", 2 nodes share the 4 cores of one machine"));
-  const network::Network read = network::network_from_json(network::to_json(found));
+  network::Network paced = found;
+  paced.connection_bits_per_s = 25'000'000;
+  CHECK(paced.line().find(", 25 Mbit/s a connection, 2 nodes share") != std::string::npos);
+  const network::Network read = network::network_from_json(network::to_json(paced));
+  CHECK(read.connection_bits_per_s == 25'000'000);
   CHECK(read.nodes_sharing == 2);
   CHECK(read.cores_per_node == 4);
   CHECK(read.turn_s == 3e-6);

@@ -104,6 +104,7 @@ TEST_CASE("what runs learn is merged, for their nodes and their network alone") 
   Learned second = learned_rule("bcast", "binary");
   second.link_bits_per_s = 100'000'000;
   second.link_measured_s = 1'700'000'000;
+  second.connection_bits_per_s = 25'000'000;
   second.evidence = Json{{"calls", 7}};
   REQUIRE(store.save_learned(four, known_network, second).empty());
   REQUIRE(store.save_learned(four, known_network, learned_rule("reduce", "library")).empty());
@@ -113,6 +114,7 @@ TEST_CASE("what runs learn is merged, for their nodes and their network alone") 
   CHECK(found->decisions.at("rules").at(1).at("use").as_string() == "binary");
   CHECK(found->evidence.at("calls").as_integer() == 7);
   CHECK(found->link_bits_per_s == 100'000'000);
+  CHECK(found->connection_bits_per_s == 25'000'000);
   CHECK(found->knows_link(1'700'000'060));
   CHECK_FALSE(found->knows_link(1'710'000'000));
   CHECK_FALSE(found->knows_link(1'600'000'000));

@@ -142,7 +142,9 @@ def facts_of(entry: store.Entry) -> list[Fact]:
         if learned.link_bits_per_s:
             day = time.strftime("%Y-%m-%d", time.gmtime(learned.link_measured_s))
             old = "" if learned.link_is_used else "; too old, it will be measured again"
-            rate = f"{format_rate(learned.link_bits_per_s)} ({learned.network})"
+            one = learned.connection_bits_per_s
+            rate = f"{format_rate(learned.link_bits_per_s)}{f', {format_rate(one)} a connection' if one else ''}"
+            rate += f" ({learned.network})"
             facts.append(Fact("link rate", rate, f"measured by a run on {day}{old}, {learned.path}"))
         if learned.rules:
             rules = f"{learned.rules} rule{'s' * (learned.rules != 1)}"

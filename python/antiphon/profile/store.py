@@ -34,6 +34,8 @@ class Learned:
     link_is_used: bool
     #: Why the file cannot be read.
     broken: str = ""
+    #: What one connection carries, where it does not fill the link; else 0.
+    connection_bits_per_s: int = 0
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,10 @@ def read_learned(path: Path) -> Learned:
         return Learned(path, network, 0, 0, 0, False, str(error))
     link = found.get("link", {"bits_per_s": 0, "measured_s": 0})
     rules = len(found.get("decisions", {"rules": []})["rules"])
-    return Learned(path, network, rules, link["bits_per_s"], link["measured_s"], found["link_is_used"])
+    one = link.get("connection_bits_per_s", 0)
+    return Learned(
+        path, network, rules, link["bits_per_s"], link["measured_s"], found["link_is_used"], connection_bits_per_s=one
+    )
 
 
 def choose(key: str, among: Sequence[Entry]) -> Entry:
