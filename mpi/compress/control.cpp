@@ -22,11 +22,14 @@ namespace antiphon::mpi {
 
 namespace {
 
-/// Returns the share of a node's link that each of its ranks can count on when all of them send.
+/// Returns the share of a node's link that each of its ranks can count on when all of them send, or what one connection
+/// carries if that is less: a message has no other.
 double share_bytes_per_s() {
   constexpr double unknown_bits_per_s = 1e9;
   const auto known = static_cast<double>(world.settings.compress_link_bits_per_s);
-  return (known > 0 ? known : unknown_bits_per_s) / 8 / ranks_of_fullest_node();
+  const double share_bits_per_s = (known > 0 ? known : unknown_bits_per_s) / ranks_of_fullest_node();
+  const auto one = static_cast<double>(world.network.connection_bits_per_s);
+  return (one > 0 ? std::min(one, share_bits_per_s) : share_bits_per_s) / 8;
 }
 
 int most_tag() {

@@ -61,7 +61,7 @@ std::vector<Fact> facts_of_job() {
   if (!n.interface.empty()) facts.push_back({"interface", n.interface, n.interface_source});
   facts.push_back({"link rate", network::rate_text(n.bits_per_s), n.rate_source});
   if (n.connection_bits_per_s > 0)
-    facts.push_back({"connection rate", network::rate_text(n.connection_bits_per_s), "measured at the start"});
+    facts.push_back({"connection rate", network::rate_text(n.connection_bits_per_s), n.rate_source});
   if (world.switches.known())
     facts.push_back({"switches", std::to_string(world.switches.count()), world.switches.source});
   facts.push_back(credit_fact());

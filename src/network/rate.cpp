@@ -30,13 +30,13 @@ constexpr double most_s = 25e-3;
 constexpr std::int64_t enough_bytes = 4 << 20, most_bytes = 8 << 20;
 constexpr double much_slower = 0.5;
 
-/// So many times several senders send, for about this long. Links that are slower than these connections take
-/// too long, and are not of clouds.
-constexpr int turns_of_several = 2;
-constexpr double port_train_s = 2e-3;
+/// So many times those send of which some are new, because TCP starts slowly. Each sends for about this long. Links
+/// that are slower than these connections take too long, and are not of clouds.
+constexpr int turns_of_new = 2;
+constexpr double port_train_s = 1e-3;
 constexpr std::int64_t most_port_train_bytes = 512 << 10;
-constexpr double least_connection_bytes_per_s = 2e6;
-constexpr double clearly_more = 1.5, nearly_all = 0.6;
+constexpr double least_connection_bytes_per_s = 1.5e6;
+constexpr double clearly_more = 1.6, nearly_all = 0.6;
 
 double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -107,14 +107,15 @@ double RateSeries::bytes_per_s() const {
   return last_two_agree() ? (rates_.back() + rates_[rates_.size() - 2]) / 2 : rates_.back();
 }
 
-int PortSeries::next_senders() const {
-  if (connection_ < least_connection_bytes_per_s || others_ < least_senders) return 0;
-  if (senders_ == 0) return 1;
-  if (senders_ == 1) return std::min(few_senders, others_);
-  if (turns_ < turns_of_several) return senders_;
+PortSeries::Senders PortSeries::next() const {
+  if (connection_ < least_connection_bytes_per_s || others_ < least_senders) return {};
+  const int few = std::min(few_senders, others_);
+  if (alone_ < few) return {alone_, 1};
+  if (senders_ == 0) return {0, few};
+  if (senders_ > few && turns_ < turns_of_new) return {0, senders_};
   // A port that they do not fill may carry more.
   const int more = std::min(others_, senders_ < some_senders ? some_senders : most_senders);
-  return more > senders_ && most_ >= nearly_all * senders_ * connection_ ? more : 0;
+  return {0, more > senders_ && most_ >= nearly_all * senders_ * connection_ ? more : 0};
 }
 
 std::int64_t PortSeries::bytes_of_each() const {
@@ -122,17 +123,20 @@ std::int64_t PortSeries::bytes_of_each() const {
   return std::clamp(bytes, first_train_bytes, most_port_train_bytes) / train_unit_bytes * train_unit_bytes;
 }
 
-void PortSeries::add(int senders, double seconds) {
-  if (senders != senders_) turns_ = 0;
-  if (senders != senders_) most_ = 0;
-  senders_ = senders;
+void PortSeries::add(int count, double seconds) {
+  const double rate = seconds > 0 ? static_cast<double>(count * bytes_of_each()) / seconds : 0;
+  if (count == 1) {
+    ++alone_;
+    connection_ = std::max(connection_, rate);
+    return;
+  }
+  if (count != senders_) most_ = turns_ = 0;
+  senders_ = count;
   ++turns_;
-  if (seconds > 0) most_ = std::max(most_, static_cast<double>(senders * bytes_of_each()) / seconds);
-  // Who was measured while others had its core may be faster than it seemed.
-  if (senders == 1) connection_ = std::max(connection_, most_);
+  most_ = std::max(most_, rate);
 }
 
-double PortSeries::bytes_per_s() const { return senders_ > 1 && most_ >= clearly_more * connection_ ? most_ : 0; }
+double PortSeries::bytes_per_s() const { return most_ >= clearly_more * connection_ ? most_ : 0; }
 
 std::vector<std::pair<int, int>> pairs_to_measure(int nodes, int most_pairs) {
   std::vector<std::pair<int, int>> pairs;

@@ -47,26 +47,31 @@ class RateSeries {
   double elapsed_s_ = 0;
 };
 
-/// Decides how many nodes send to one at the same time, and says what its port carries. Hosts of clouds often let one
-/// connection have a part of the port only. One alone comes first, so that all are measured in the same way. Several
-/// send twice: TCP starts slowly the first time.
+/// Decides which nodes send to one at the same time, and says what its port carries. Hosts of clouds often let one
+/// connection have a part of the port only. Some senders come alone first, so that a slow one is not taken for usual,
+/// and all are measured in the same way.
 class PortSeries {
  public:
   static constexpr int least_senders = 2, few_senders = 3, some_senders = 8, most_senders = 16;
+  struct Senders {
+    int first = 0, count = 0;
+  };
 
   PortSeries(double connection_bytes_per_s, int others) : connection_(connection_bytes_per_s), others_(others) {}
 
-  /// Returns how many send next; 0: enough is known.
-  [[nodiscard]] int next_senders() const;
+  /// Returns who sends next; a count of 0: enough is known.
+  [[nodiscard]] Senders next() const;
   /// Returns how much each of them sends.
   [[nodiscard]] std::int64_t bytes_of_each() const;
-  void add(int senders, double seconds);
+  /// Takes what they needed, from being asked to the last piece.
+  void add(int count, double seconds);
   /// Returns the rate of payload of the port; 0 where several connections bring hardly more than one.
   [[nodiscard]] double bytes_per_s() const;
 
  private:
   double connection_;
   int others_;
+  int alone_ = 0;  ///< senders that were measured so
   int senders_ = 0, turns_ = 0;
   double most_ = 0;  ///< bytes a second with so many senders
 };

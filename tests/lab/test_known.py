@@ -6,6 +6,7 @@ found by itself, and what is kept for the next run.
 from __future__ import annotations
 
 import json
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -130,6 +131,9 @@ def test_connections_that_do_not_fill_a_link_are_seen_and_kept(hidden: Lab, run:
         assert [row["algorithm"].partition(":")[0] for row in summary["collectives"]] == ["chains"]
     (found,) = learned(hidden)
     assert found.connection_bits_per_s == network["connection_bits_per_s"]
+    terms = run(ranks=6, ANTIPHON_COMPRESS="auto")[0]["compressing"]
+    wire_ns_per_byte = float(re.findall(r"the wire ([\d.e+]+)", terms)[0])
+    assert wire_ns_per_byte == pytest.approx(8e9 / found.connection_bits_per_s, rel=0.06)
 
 
 @pytest.mark.parametrize("mpi", LIBRARIES[:1], ids=["one"], indirect=True)
