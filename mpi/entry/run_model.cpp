@@ -112,10 +112,8 @@ std::map<std::string, std::optional<ModelAnswer>>& answers() {
 
 bool may_ask(const Question& q) {
   const Settings& s = world.settings;
-  // Rules were made where one connection fills the link.
-  const bool rules_decide = world.network.connection_bits_per_s == 0 && world.rules->decides(q);
   return s.model && q.bytes >= 0 && q.nodes > 1 && q.ranks > 2 && q.transport == "tcp" &&
-         (q.link_bits_per_s > 0 || !s.machine.empty()) && !rules_decide;
+         (q.link_bits_per_s > 0 || !s.machine.empty()) && !world.rules->decides(q);
 }
 
 bool asks_at_once(const Question& q) {
