@@ -145,7 +145,9 @@ struct ImitatedPort {
 
 TEST_CASE("several connections show a port that one does not fill") {
   // 100 Mb/s with 25 a connection, 10 Gb/s with 5, 100 with 10: what clouds have, and more.
-  for (const auto& [port, connection] : {std::pair{12e6, 3e6}, {1.2e9, 0.6e9}, {12e9, 1.2e9}}) {
+  for (const auto& rates : {std::pair{12e6, 3e6}, {1.2e9, 0.6e9}, {12e9, 1.2e9}}) {
+    const double port = rates.first;
+    const double connection = rates.second;
     CAPTURE(port);
     CHECK(ImitatedPort{port, connection}.measured(connection, 15) == doctest::Approx(port).epsilon(0.2));
     CHECK(ImitatedPort{port, connection}.measured(connection, 1) == 0);
