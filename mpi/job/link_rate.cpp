@@ -25,9 +25,8 @@ std::string day_of(std::int64_t when_s) {
   return text.data();
 }
 
-void set_rate(network::Network& network, std::int64_t bits_per_s, std::string source, std::int64_t connection = 0) {
+void set_rate(network::Network& network, std::int64_t bits_per_s, std::string source) {
   network.bits_per_s = bits_per_s;
-  network.connection_bits_per_s = connection;
   network.rate_source = std::move(source);
 }
 
@@ -43,10 +42,10 @@ void take_measured(network::Network& network, const std::vector<int>& node_of_ra
   const bool confirms = claimed > 0 && static_cast<double>(found.bits_per_s) >= confirmed * claimed;
   if (confirms) {
     network.rate_source += ", and measured at the start";
-    network.connection_bits_per_s = found.connection_bits_per_s;
   } else {
-    set_rate(network, found.bits_per_s, "measured at the start; " + network.rate_source, found.connection_bits_per_s);
+    set_rate(network, found.bits_per_s, "measured at the start; " + network.rate_source);
   }
+  network.connection_bits_per_s = found.connection_bits_per_s;
   save_measured_link(network.bits_per_s, network.connection_bits_per_s);
 }
 
@@ -60,9 +59,9 @@ void settle_link_rate(network::Network& network, const Settings& settings, const
   // Where messages do not surely travel by TCP over Ethernet, its rate says nothing.
   if (one_node || network.transport != "tcp" || (network.bits_per_s != 0 && !network.rate_is_claimed)) return;
   if (recalled.link_bits_per_s != 0) {
+    network.connection_bits_per_s = recalled.connection_bits_per_s;
     return set_rate(network, recalled.link_bits_per_s,
-                    "measured on " + day_of(recalled.link_measured_s) + ", " + recalled.learned_path,
-                    recalled.connection_bits_per_s);
+                    "measured on " + day_of(recalled.link_measured_s) + ", " + recalled.learned_path);
   }
   take_measured(network, node_of_rank);
 }

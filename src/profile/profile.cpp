@@ -108,7 +108,7 @@ std::int64_t Profile::guessed_credit_bytes(double link_bits_per_s) {
 }
 
 Profile Profile::guess(int nodes, int ranks_per_node, double link_bits_per_s) {
-  const double rate = link_bits_per_s / 8 * ethernet::payload_bytes / ethernet::full_frame_bytes;
+  const double rate = link_bits_per_s / 8 * ethernet::payload_share;
   Profile profile;
   profile.first_guess = true;
   profile.machine.name = "guessed from the links' rate";
@@ -137,14 +137,13 @@ void Profile::refine_guess(const HostFacts& facts) {
   processors.cores_per_node = facts.cores_per_node;
   processors.nodes_sharing = std::max(facts.nodes_sharing, 1);
   processors.turn_s = facts.turn_s > 0 ? facts.turn_s : usual_turn_s;
-  // With both libraries, a message that a rank waits for was seen one turn after it was taken in.
-  for (LinkClass& link : link_classes) link.told_next_turn = true;
-  constexpr double share = static_cast<double>(ethernet::payload_bytes) / ethernet::full_frame_bytes;
+  const double connection = static_cast<double>(facts.connection_bits_per_s) / 8 * ethernet::payload_share;
   for (LinkClass& link : link_classes) {
-    if (link.scope != Scope::node)
-      link.connection_way_bytes_per_s = static_cast<double>(facts.connection_bits_per_s) / 8 * share;
+    // With both libraries, a message that a rank waits for was seen one turn after it was taken in.
+    link.told_next_turn = true;
+    if (link.scope != Scope::node) link.connection_way_bytes_per_s = connection;
   }
-  const double payload = static_cast<double>(facts.link_burst_bytes) * share;
+  const double payload = static_cast<double>(facts.link_burst_bytes) * ethernet::payload_share;
   for (NodeEntry& node : topology.nodes) node.burst_bytes = payload;
 }
 
