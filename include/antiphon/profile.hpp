@@ -26,6 +26,8 @@ class Curve {
   explicit Curve(std::vector<Point> points) : points_(std::move(points)) {}
   /// Returns a straight line: base + bytes / rate.
   static Curve line(double base_s, double bytes_per_s);
+  /// Returns what this is where no more than so many bytes a second follow the first one.
+  [[nodiscard]] Curve at_most(double bytes_per_s) const;
 
   [[nodiscard]] double at(std::int64_t bytes) const;
   [[nodiscard]] std::span<const Point> points() const { return points_; }

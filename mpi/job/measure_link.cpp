@@ -2,7 +2,6 @@
 #include "job/measure_link.hpp"
 
 #include <mpi.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <array>
@@ -22,55 +21,6 @@ using network::RateSeries;
 constexpr int most_pairs = 3;
 constexpr int most_rounds = 2;
 constexpr double again = -1;
-
-/// The node that asks another for trains of messages, and watches them come in.
-class Receiver {
- public:
-  explicit Receiver(int sender) : sender_(sender), buffer_(RateSeries::most_train_bytes) {}
-
-  double measure() {
-    RateSeries series;
-    while (const std::int64_t bytes = series.next_bytes()) receive_train(series, bytes);
-    return series.bytes_per_s();
-  }
-
-  /// Lets the sender go.
-  void end() { ask_for(0); }
-
-  std::int64_t received_bytes = 0, messages = 0;
-
- private:
-  void ask_for(std::int64_t bytes) {
-    ask_for_train(sender_, bytes);
-    ++messages;
-  }
-
-  void receive_train(RateSeries& series, std::int64_t bytes) {
-    const auto piece = static_cast<std::size_t>(bytes) / RateSeries::pieces;
-    std::array<MPI_Request, RateSeries::pieces> requests;
-    for (std::size_t i = 0; i < requests.size(); ++i) {
-      PMPI_Irecv(&buffer_[i * piece], static_cast<int>(piece), MPI_BYTE, sender_, link_tag, MPI_COMM_WORLD,
-                 &requests[i]);
-    }
-    const double start_s = now_s();
-    ask_for(bytes);
-    RateSeries::Arrivals arrivals;
-    double looked_s = now_s();
-    for (std::size_t i = 0; i < requests.size(); ++i) {
-      while (!is_done(requests[i])) {
-        looked_s = now_s();
-        sched_yield();
-      }
-      arrivals[i] = {looked_s, now_s()};
-    }
-    series.add(bytes, arrivals, now_s() - start_s);
-    received_bytes += bytes;
-    messages += RateSeries::pieces;
-  }
-
-  int sender_;
-  std::vector<char> buffer_;
-};
 
 /// Returns the first rank of each node, in the order of nodes.
 std::vector<int> leaders_of(const std::vector<int>& node_of_rank) {
@@ -113,18 +63,19 @@ double judge(double own, std::vector<double>& best, const std::vector<int>& rece
 MeasuredLink measure_from(int sender, const std::vector<int>& receivers) {
   MeasuredLink found{.pairs = static_cast<int>(receivers.size())};
   const double start_s = now_s();
-  Receiver receiver(sender);
   std::vector<double> best;
   double verdict = again;
   while (verdict == again) {
-    const double own = receiver.measure();
-    verdict = judge(own, best, receivers, ++found.rounds == most_rounds);
+    RateSeries series;
+    receive_series(series, sender);
+    found.received_bytes += series.sent_bytes();
+    found.messages += static_cast<std::int64_t>(series.trains() * (RateSeries::pieces + 1));
+    verdict = judge(series.bytes_per_s(), best, receivers, ++found.rounds == most_rounds);
   }
-  receiver.end();
+  ask_for_train(sender, 0);
   found.payload_bytes_per_s = verdict;
   found.bits_per_s = network::rate_of_payload(verdict);
-  found.received_bytes = receiver.received_bytes;
-  found.messages = receiver.messages;
+  ++found.messages;
   found.seconds = now_s() - start_s;
   return found;
 }
@@ -132,12 +83,11 @@ MeasuredLink measure_from(int sender, const std::vector<int>& receivers) {
 /// Measures what several connections to rank 0's node carry together, and notes it where it is clearly more than one.
 void add_port(MeasuredLink& found, const std::vector<int>& senders) {
   const double start_s = now_s();
-  const double port = measure_port(found.payload_bytes_per_s, senders);
+  const PortRates rates = measure_port(found.payload_bytes_per_s, senders);
   found.seconds += now_s() - start_s;
-  const std::int64_t bits_per_s = network::rate_of_payload(port);
-  if (bits_per_s <= found.bits_per_s) return;
-  found.connection_bits_per_s = found.bits_per_s;
-  found.bits_per_s = bits_per_s;
+  if (rates.port_bytes_per_s == 0) return;
+  found.connection_bits_per_s = network::rate_of_payload(rates.connection_bytes_per_s);
+  found.bits_per_s = network::rate_of_payload(rates.port_bytes_per_s);
 }
 
 /// Returns rank 0's rates on every rank.
@@ -164,7 +114,7 @@ MeasuredLink measure_link(const std::vector<int>& node_of_rank) {
     if (rank == receivers[i]) found = measure_from(senders[i], receivers);
     if (rank == senders[i]) send_trains(receivers[i]);
   }
-  const std::vector<int> others = senders_to_port(leaders);
+  const std::vector<int> others = senders_to_port(node_of_rank);
   if (rank == leaders.front()) add_port(found, others);
   else if (std::find(others.begin(), others.end(), rank) != others.end()) send_trains(leaders.front());
   const auto told = sleep_until_told({found.bits_per_s, found.connection_bits_per_s});

@@ -5,9 +5,8 @@
 
 #include <array>
 #include <ctime>
-#include <vector>
 
-#include "network/rate.hpp"
+#include "job/clock.hpp"
 
 namespace antiphon::mpi {
 
@@ -38,6 +37,34 @@ void wait_asleep(MPI_Request request) {
 
 void ask_for_train(int sender, std::int64_t bytes) {
   PMPI_Send(&bytes, 1, MPI_INT64_T, sender, link_tag, MPI_COMM_WORLD);
+}
+
+RateSeries::Arrivals receive_train(int sender, std::int64_t bytes, std::vector<char>& buffer) {
+  const auto piece = static_cast<std::size_t>(bytes) / RateSeries::pieces;
+  buffer.resize(static_cast<std::size_t>(bytes));
+  std::array<MPI_Request, RateSeries::pieces> requests;
+  for (std::size_t i = 0; i < requests.size(); ++i)
+    PMPI_Irecv(&buffer[i * piece], static_cast<int>(piece), MPI_BYTE, sender, link_tag, MPI_COMM_WORLD, &requests[i]);
+  ask_for_train(sender, bytes);
+  RateSeries::Arrivals arrivals;
+  double looked_s = now_s();
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    while (!is_done(requests[i])) {
+      looked_s = now_s();
+      sched_yield();
+    }
+    arrivals[i] = {looked_s, now_s()};
+  }
+  return arrivals;
+}
+
+void receive_series(RateSeries& series, int sender) {
+  std::vector<char> buffer(RateSeries::most_train_bytes);
+  while (const std::int64_t bytes = series.next_bytes()) {
+    const double start_s = now_s();
+    const RateSeries::Arrivals arrivals = receive_train(sender, bytes, buffer);
+    series.add(bytes, arrivals, now_s() - start_s);
+  }
 }
 
 void send_trains(int receiver) {

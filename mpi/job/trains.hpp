@@ -5,6 +5,9 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <vector>
+
+#include "network/rate.hpp"
 
 namespace antiphon::mpi {
 
@@ -19,6 +22,10 @@ void wait_asleep(MPI_Request request);
 
 /// Asks for a train of RateSeries::pieces messages, `bytes` long in all; 0 lets the sender go.
 void ask_for_train(int sender, std::int64_t bytes);
+/// Asks for a train, and returns when each of its pieces came.
+network::RateSeries::Arrivals receive_train(int sender, std::int64_t bytes, std::vector<char>& buffer);
+/// Asks for trains until the series knows enough.
+void receive_series(network::RateSeries& series, int sender);
 /// Sends trains until none is asked for.
 void send_trains(int receiver);
 

@@ -2,6 +2,7 @@
 #include "cost/link_loads.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <vector>
 
@@ -57,6 +58,23 @@ double busiest_link_s(const Cluster& cluster, const std::function<Schedule(int r
   for (std::size_t link = 0; link < bytes.size(); ++link)
     if (std::abs(bytes[link] - others[link]) > rounding * bytes[link]) return 0;
   return longest_s(cluster, bytes);
+}
+
+double port_s(const Cluster& cluster, const std::function<Schedule(int rank)>& build, std::span<const int> ranks,
+              std::ptrdiff_t most_operations) {
+  double most_bytes = 0;
+  for (const int rank : ranks) {
+    std::array<double, 2> bytes{};
+    const Schedule own = build(rank);
+    for (const Op& op : own.ops()) {
+      const bool message = (op.kind == OpKind::send || op.kind == OpKind::recv) && op.group < 0;
+      if (message && cluster.node(op.peer) != cluster.node(rank))
+        bytes[op.kind == OpKind::send ? 0 : 1] += static_cast<double>(op.bytes());
+    }
+    most_bytes = std::max({most_bytes, bytes[0], bytes[1]});
+    if (std::ssize(own.ops()) > most_operations) break;
+  }
+  return most_bytes / cluster.entry(0).port_bytes_per_s;
 }
 
 }  // namespace antiphon

@@ -15,6 +15,7 @@
 #include "cost/link_loads.hpp"
 #include "cost/pieces.hpp"
 #include "cost/simulation.hpp"
+#include "cost/values.hpp"
 #include "cost/whole_nodes.hpp"
 
 namespace antiphon {
@@ -212,22 +213,17 @@ class Predictor {
     return call;
   }
 
-  /// Returns what the ports of some ranks' nodes need for these ranks' own messages to other nodes.
+  /// Returns what the ports of some ranks' nodes need for these ranks' own messages to other nodes. The first rank of a
+  /// node leads its first lane, which has no more to send than the node's other lanes.
   [[nodiscard]] double least_s(const Cluster& cluster) const {
-    double most_bytes = 0;
     const int per_node = std::min(whole_nodes(cluster, limits_), cluster.ranks() - 1);
-    for (const int rank : {0, call_.root, per_node - 1, per_node, cluster.ranks() / 2, cluster.ranks() - 1}) {
-      std::array<double, 2> bytes{};
-      const Schedule own = schedule(rank, cluster.ranks());
-      for (const Op& op : own.ops()) {
-        const bool message = (op.kind == OpKind::send || op.kind == OpKind::recv) && op.group < 0;
-        if (message && cluster.node(op.peer) != cluster.node(rank))
-          bytes[op.kind == OpKind::send ? 0 : 1] += static_cast<double>(op.bytes());
-      }
-      most_bytes = std::max({most_bytes, bytes[0], bytes[1]});
-      if (std::ssize(own.ops()) > (is_quick(limits_) ? soon_operations : few_pieces)) break;  // Others take long.
-    }
-    return most_bytes / cluster.entry(0).port_bytes_per_s;
+    const int middle = cluster.ranks() / 2;
+    const std::vector<int> ranks =
+        algorithm_.levels ? std::vector{0, per_node}
+                          : std::vector{0, call_.root, per_node - 1, per_node, middle, cluster.ranks() - 1};
+    const std::ptrdiff_t most_operations = is_quick(limits_) ? soon_operations : few_pieces;
+    const auto build = [&](int rank) { return schedule(rank, cluster.ranks()); };
+    return leaders_of(algorithm_, parameters_, cluster) * port_s(cluster, build, ranks, most_operations);
   }
 
   /// Returns nothing if the evaluation would take long.

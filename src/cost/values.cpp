@@ -31,7 +31,7 @@ constexpr double nearly = 0.95;
 /// One message may begin while another ends, so the search looks one step beyond what was seen to pay.
 std::vector<std::int64_t> numbers_at_once(const PredictedCall& call, const Cluster& cluster) {
   const Concurrency* const measured = measured_concurrency(call, cluster);
-  const std::int64_t lanes = lanes_of(cluster);
+  const std::int64_t lanes = lanes_of(call.collective, cluster);
   if (measured == nullptr) return {1, 2, 4, lanes};
   std::vector<std::int64_t> values{measured->index, lanes};
   for (std::int64_t value = 1; value <= 2 * measured->index; value *= 2) values.push_back(value);
@@ -54,7 +54,10 @@ std::vector<std::int64_t> values_for(const Parameter& p, const PredictedCall& ca
   const std::int64_t usual = p.default_value;
   switch (p.role) {
     case Role::piece: return halves_of(call.bytes);
-    case Role::ahead: return {1, 2, 4, 8, lanes_of(cluster), ahead_on_lanes * lanes_of(cluster)};
+    case Role::ahead: {
+      const int lanes = lanes_of(call.collective, cluster);
+      return {1, 2, 4, 8, lanes, ahead_on_lanes * lanes};
+    }
     case Role::at_once: return numbers_at_once(call, cluster);
     case Role::leaders: return {2, 4, 8, 16};
     case Role::fanout: return {0, 1, 2, 3, 4, 8, 16, cluster.ranks()};
@@ -79,16 +82,30 @@ std::vector<std::int64_t> values_to_try(const Parameter& parameter, const Predic
   return values;
 }
 
-int lanes_of(const Cluster& cluster) {
+double port_share_of_connection(const Cluster& cluster) {
   const double port = cluster.profile().port_bytes_per_s();
-  const double one = cluster.link(0, cluster.ranks() - 1).one_connection(port);
-  const double of_node = static_cast<double>(cluster.ranks()) / cluster.nodes();
-  return std::max(1, static_cast<int>(std::ceil(nearly * port / one / of_node)));
+  return cluster.link(0, cluster.ranks() - 1).one_connection(port) / port;
+}
+
+int lanes_of(Collective collective, const Cluster& cluster) {
+  // Where a root sends to all, or gets from them, no other rank of its node does so.
+  const bool by_one = has_root(collective) && has_blocks(collective);
+  const double of_node = by_one ? 1 : static_cast<double>(cluster.ranks()) / cluster.nodes();
+  return std::max(1, static_cast<int>(std::ceil(nearly / port_share_of_connection(cluster) / of_node)));
+}
+
+int leaders_of(const Algorithm& algorithm, const Parameters& parameters, const Cluster& cluster) {
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (algorithm.parameters[i].role == Role::leaders)
+      return std::min(static_cast<int>(parameters[i].value), cluster.ranks() / cluster.nodes());
+  }
+  return 1;
 }
 
 std::vector<const Algorithm*> algorithms_on(const Cluster& cluster, Collective collective) {
   auto algorithms = algorithms_for(collective);
-  if (lanes_of(cluster) == 1) std::erase_if(algorithms, [](const Algorithm* a) { return a->many_connections; });
+  if (lanes_of(collective, cluster) == 1)
+    std::erase_if(algorithms, [](const Algorithm* a) { return a->many_connections; });
   return algorithms;
 }
 
@@ -113,7 +130,7 @@ bool within_credit(const Algorithm& algorithm, const Parameters& parameters, con
   }
   // Connections that together are no faster than the port leave nothing waiting in it.
   const std::int64_t connections = (at_once > 1 ? at_once : ahead) * leaders;
-  const int lanes = lanes_of(cluster);
+  const int lanes = lanes_of(call.collective, cluster);
   if (lanes > 1 && connections <= lanes) return true;
   if (piece <= least_piece_bytes) return true;
   // Each leader sends a part of the message.

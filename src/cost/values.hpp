@@ -14,8 +14,13 @@ inline constexpr std::int64_t least_piece_bytes = 1024;
 /// Where rounds are on several connections at once, so many of them keep each busy.
 inline constexpr int ahead_on_lanes = 4;
 
-/// Returns how many connections of each of its ranks fill a node's port: 1 where one does.
-int lanes_of(const Cluster& cluster);
+/// Returns which part of a node's port one connection fills, at most 1.
+double port_share_of_connection(const Cluster& cluster);
+/// Returns how many connections of each of its ranks that send to others fill a node's port: 1 where one does.
+int lanes_of(Collective collective, const Cluster& cluster);
+
+/// Returns how many ranks of each node send to others at the same time, as the parameters say.
+int leaders_of(const Algorithm& algorithm, const Parameters& parameters, const Cluster& cluster);
 
 /// Returns the collective's algorithms, without those for several connections where one fills a port.
 std::vector<const Algorithm*> algorithms_on(const Cluster& cluster, Collective collective);

@@ -89,7 +89,7 @@ std::optional<Parameters> with_leaders(const Algorithm& algorithm, Parameters pa
 
 std::vector<Parameters> ways_of(const Algorithm& algorithm, const PredictedCall& call, const Cluster& cluster) {
   std::vector<Parameters> ways{resolve_parameters(algorithm, {})};
-  add_lanes(ways, algorithm, lanes_of(cluster));
+  add_lanes(ways, algorithm, lanes_of(call.collective, cluster));
   add_pieces_for_uplinks(ways, algorithm);
   if (algorithm.levels) {
     const auto others = among_nodes(algorithm);

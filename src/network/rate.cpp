@@ -23,10 +23,7 @@ constexpr std::int64_t train_unit_bytes = static_cast<std::int64_t>(RateSeries::
 constexpr std::size_t first_from = 5, first_to = 8, last_from = 12;
 /// A train says something if it is known this well when its pieces came.
 constexpr double most_doubt = 0.15, agreement = 0.1;
-/// A train of this length is long beside a turn of a busy core; so long a series is enough if its end agrees.
-constexpr double train_s = 10e-3, enough_s = 5e-3;
-/// After so long, or so much, it ends as it is: MPI_Init waits for it.
-constexpr double most_s = 25e-3;
+/// So many bytes are enough if the series' end agrees; after so many it ends as it is.
 constexpr std::int64_t enough_bytes = 4 << 20, most_bytes = 8 << 20;
 constexpr double much_slower = 0.5;
 
@@ -87,10 +84,10 @@ bool RateSeries::last_two_agree() const {
 
 std::int64_t RateSeries::next_bytes() const {
   if (last_bytes_ == 0) return first_train_bytes;
-  const bool agree = last_two_agree() && (elapsed_s_ >= enough_s || sent_bytes_ >= enough_bytes);
-  if (agree || elapsed_s_ >= most_s || sent_bytes_ >= most_bytes) return 0;
+  const bool agree = last_two_agree() && (elapsed_s_ >= patience_.enough_s || sent_bytes_ >= enough_bytes);
+  if (agree || elapsed_s_ >= patience_.most_s || sent_bytes_ >= most_bytes) return 0;
   const auto longest = static_cast<double>(std::min(2 * last_bytes_, most_train_bytes));
-  const double wanted = rates_.empty() ? longest : rates_.back() * train_s;
+  const double wanted = rates_.empty() ? longest : rates_.back() * patience_.train_s;
   const auto bytes = static_cast<std::int64_t>(std::clamp(wanted, static_cast<double>(first_train_bytes), longest));
   return bytes / train_unit_bytes * train_unit_bytes;
 }
@@ -99,6 +96,7 @@ void RateSeries::add(std::int64_t train_bytes, const Arrivals& arrivals, double 
   last_bytes_ = train_bytes;
   if (const double rate = rate_of(train_bytes, arrivals); rate > 0) rates_.push_back(rate);
   sent_bytes_ += train_bytes;
+  ++trains_;
   elapsed_s_ += whole_s;
 }
 
@@ -110,7 +108,7 @@ double RateSeries::bytes_per_s() const {
 PortSeries::Senders PortSeries::next() const {
   if (connection_ < least_connection_bytes_per_s || others_ < least_senders) return {};
   const int few = std::min(few_senders, others_);
-  if (alone_ < few) return {alone_, 1};
+  if (std::ssize(alone_) < few) return {static_cast<int>(alone_.size()), 1};
   if (senders_ == 0) return {0, few};
   if (senders_ > few && turns_ < turns_of_new) return {0, senders_};
   // A port that they do not fill may carry more.
@@ -126,17 +124,21 @@ std::int64_t PortSeries::bytes_of_each() const {
 void PortSeries::add(int count, double seconds) {
   const double rate = seconds > 0 ? static_cast<double>(count * bytes_of_each()) / seconds : 0;
   if (count == 1) {
-    ++alone_;
-    connection_ = std::max(connection_, rate);
+    alone_.push_back(rate);
+    connection_ = median(alone_);
     return;
   }
-  if (count != senders_) most_ = turns_ = 0;
+  if (count != senders_) turns_ = 0;
   senders_ = count;
   ++turns_;
   most_ = std::max(most_, rate);
 }
 
-double PortSeries::bytes_per_s() const { return most_ >= clearly_more * connection_ ? most_ : 0; }
+bool carries_clearly_more(double together_bytes_per_s, double one_bytes_per_s) {
+  return one_bytes_per_s > 0 && together_bytes_per_s >= clearly_more * one_bytes_per_s;
+}
+
+double PortSeries::bytes_per_s() const { return carries_clearly_more(most_, connection_) ? most_ : 0; }
 
 std::vector<std::pair<int, int>> pairs_to_measure(int nodes, int most_pairs) {
   std::vector<std::pair<int, int>> pairs;

@@ -31,25 +31,43 @@ class RateSeries {
   static constexpr std::int64_t most_train_bytes = 1 << 20;  ///< for the receiver's memory
   using Arrivals = std::array<Arrival, pieces>;
 
+  /// How long a train is, for how long a series lasts at least, and after how long it ends as it is.
+  struct Patience {
+    double train_s, enough_s, most_s;
+  };
+  /// A train is long beside a turn of a busy core, and MPI_Init waits for the series.
+  static constexpr Patience quick{10e-3, 5e-3, 25e-3};
+  static constexpr Patience patient{50e-3, 60e-3, 200e-3};
+
+  RateSeries() : RateSeries(quick) {}
+  explicit RateSeries(const Patience& patience) : patience_(patience) {}
+
   /// Returns the length of the next train; 0: enough is known.
   [[nodiscard]] std::int64_t next_bytes() const;
   /// Takes what a train showed, and the time from its request to its end.
   void add(std::int64_t train_bytes, const Arrivals& arrivals, double whole_s);
   /// Returns the rate of payload: of the last two trains where these agree, else of the last one that says anything.
   [[nodiscard]] double bytes_per_s() const;
+  [[nodiscard]] std::int64_t sent_bytes() const { return sent_bytes_; }
+  [[nodiscard]] int trains() const { return trains_; }
 
  private:
   [[nodiscard]] bool last_two_agree() const;
 
+  Patience patience_;
+  int trains_ = 0;
   std::int64_t last_bytes_ = 0;
   std::vector<double> rates_;  ///< of trains that say anything
   std::int64_t sent_bytes_ = 0;
   double elapsed_s_ = 0;
 };
 
+/// Tells whether several connections carry so much more than one that it does not fill the port.
+bool carries_clearly_more(double together_bytes_per_s, double one_bytes_per_s);
+
 /// Decides which nodes send to one at the same time, and says what its port carries. Hosts of clouds often let one
-/// connection have a part of the port only. Some senders come alone first, so that a slow one is not taken for usual,
-/// and all are measured in the same way.
+/// connection have a part of the port only. Some senders come alone first: what is usual
+/// among them counts, and all are measured in the same way.
 class PortSeries {
  public:
   static constexpr int least_senders = 2, few_senders = 3, some_senders = 8, most_senders = 16;
@@ -71,7 +89,7 @@ class PortSeries {
  private:
   double connection_;
   int others_;
-  int alone_ = 0;  ///< senders that were measured so
+  std::vector<double> alone_;  ///< bytes a second of senders that were measured so
   int senders_ = 0, turns_ = 0;
   double most_ = 0;  ///< bytes a second with so many senders
 };

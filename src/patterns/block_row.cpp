@@ -32,9 +32,9 @@ std::vector<Range> BlockRow::each(const Run& places) const {
   return list;
 }
 
-std::vector<Range> BlockRow::by_node(const Levels& levels) const {
+std::vector<Range> BlockRow::by_node(const Levels& levels, int lane) const {
   std::vector<Range> list;
-  for (int node = 0; node < levels.nodes(); ++node) list.push_back(of(levels.node(node)));
+  for (int node = 0; node < levels.nodes(); ++node) list.push_back(of(levels.lane(node, lane)));
   return list;
 }
 

@@ -23,7 +23,7 @@ class BlockRow {
   [[nodiscard]] Range of(const Run& places) const { return row_.sub(offset(places.first), bytes(places)); }
   [[nodiscard]] std::int64_t bytes(const Run& places) const { return offset(places.last) - offset(places.first); }
   [[nodiscard]] std::vector<Range> each(const Run& places) const;
-  [[nodiscard]] std::vector<Range> by_node(const Levels& levels) const;
+  [[nodiscard]] std::vector<Range> by_node(const Levels& levels, int lane = 0) const;
 
  private:
   [[nodiscard]] std::int64_t offset(int place) const { return offsets_[static_cast<std::size_t>(place)]; }

@@ -19,6 +19,13 @@ Curve Curve::line(double base_s, double bytes_per_s) {
   return Curve({{0, base_s}, {far, base_s + static_cast<double>(far) / bytes_per_s}});
 }
 
+Curve Curve::at_most(double bytes_per_s) const {
+  Curve slower = *this;
+  for (Point& p : slower.points_)
+    p.seconds = std::max(p.seconds, points_.front().seconds + static_cast<double>(p.bytes) / bytes_per_s);
+  return slower;
+}
+
 double Curve::at(std::int64_t bytes) const {
   if (points_.empty()) return 0;
   if (bytes <= points_.front().bytes) return points_.front().seconds;

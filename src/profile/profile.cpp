@@ -141,7 +141,9 @@ void Profile::refine_guess(const HostFacts& facts) {
   for (LinkClass& link : link_classes) {
     // With both libraries, a message that a rank waits for was seen one turn after it was taken in.
     link.told_next_turn = true;
-    if (link.scope != Scope::node) link.connection_way_bytes_per_s = connection;
+    if (link.scope == Scope::node || connection <= 0) continue;
+    link.connection_way_bytes_per_s = connection;
+    link.gap = link.gap.at_most(connection);
   }
   const double payload = static_cast<double>(facts.link_burst_bytes) * ethernet::payload_share;
   for (NodeEntry& node : topology.nodes) node.burst_bytes = payload;

@@ -6,16 +6,21 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <optional>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "antiphon/error.hpp"
 #include "antiphon/index.hpp"
+#include "cost/in_order.hpp"
 #include "cost/pieces.hpp"
 #include "cost/values.hpp"
 #include "cost/ways.hpp"
 #include "profile/hosts.hpp"
 #include "select/doubt.hpp"
 #include "select/first_look.hpp"
+#include "select/guess_limits.hpp"
 
 namespace antiphon {
 
@@ -47,18 +52,7 @@ constexpr double least_guessed_gain_s = 30e-6;
 /// The library's replaces ours where it is predicted to be faster by this factor. It is more because the model knows of
 /// no losses, and is too kind to what sends without a schedule.
 constexpr double worth_leaving = 2.0;
-/// Of shorter messages a guessed profile knows too little: their times are latencies and overheads. On slow links that
-/// holds for longer ones that are cut into parts: a guess does not know what switches take that store them.
-constexpr std::int64_t least_guessed_bytes = 512;
-constexpr std::int64_t least_guessed_whole_bytes = 5120;
-/// Of a scan's short steps, which hang on one another, it knows too little.
-constexpr std::int64_t least_guessed_scan_bytes = 16384;
-/// Of nonblocking calls, starting and looking after them is a larger part.
-constexpr std::int64_t least_guessed_nonblocking_bytes = 4096;
-constexpr std::int64_t slow_link_bits_per_s = 300'000'000;
-/// Where nodes share cores, a guess knows little of what a message within a node costs; shorter messages hang on it.
-constexpr std::int64_t least_guessed_nested_bytes = 65536;
-/// The same holds where more ranks than this of one node share its cores.
+/// Where nodes share cores, little is known of more ranks than these of one node.
 constexpr int most_known_sharing = 16;
 constexpr std::array<std::int64_t, 3> pieces_ahead{1, 2, 4};
 /// Of many ranks, what all candidates together may take is enough for so many.
@@ -79,11 +73,6 @@ PredictionLimits quick_prediction(double max_seconds, std::int64_t max_rate_upda
   return limits;
 }
 
-bool knows_nested(std::int64_t bytes, const Cluster& cluster) {
-  const bool shares_cores = cluster.cores() > 0;
-  return !cluster.profile().first_guess || !shares_cores || bytes >= least_guessed_nested_bytes;
-}
-
 class BestOfOurs {
  public:
   BestOfOurs(const PredictedCall& call, const Cluster& cluster, const Choice& favourite, const PredictionLimits& limits)
@@ -91,17 +80,23 @@ class BestOfOurs {
     Places places = cluster.places(call.root_if_any());
     call_.node_sizes = std::move(places.node_sizes);
     call_.switch_sizes = std::move(places.switch_sizes);
-    order_ = std::move(places.order);
+    if (!places.order.empty()) along_nodes_ = in_order(call_, cluster, places.order);
     if (favourite.algorithm == nullptr) return;
     try_out(favourite, limits);
     pieces_ = 0;
     knows_favourite_ = !gave_up_;
     favourite_s_ = best_s_;
-    least_s_ = look_at(call_, favourite, cluster).least_s;
+    least_s_ = look(favourite).least_s;
     if (!knows_favourite_) try_out_if_it_may_win(with_few_pieces(favourite));
     const Choice with_defaults{favourite.algorithm, resolve_parameters(*favourite.algorithm, {}), {}};
     const bool other = with_defaults.parameters != favourite.parameters;
-    if (other && may_win(look_at(call_, with_defaults, cluster))) try_out(with_defaults);
+    if (other && may_win(look(with_defaults))) try_out(with_defaults);
+    // Several connections come before longer pieces, which are sent over them.
+    if (lanes_of(call_.collective, cluster) > 1) {
+      std::vector<LookedAt> over_lanes;
+      add_candidates(*favourite.algorithm, ways_of(*favourite.algorithm, call_, cluster), over_lanes);
+      try_out(over_lanes);
+    }
     same_algorithm_ = best_;
     same_algorithm_s_ = best_s_;
     // These two were evaluated in any case; those with longer pieces take less to evaluate.
@@ -111,7 +106,7 @@ class BestOfOurs {
 
   void try_all() {
     std::vector<LookedAt> candidates;
-    const int lanes = lanes_of(cluster_);
+    const int lanes = lanes_of(call_.collective, cluster_);
     for (const Algorithm* a : algorithms_on(cluster_, call_.collective)) {
       if ((a == favourite_.algorithm && lanes == 1 && !a->levels) || a->multicasts) continue;
       if (a->levels && !knows_nested(call_.bytes, cluster_)) continue;
@@ -167,10 +162,26 @@ class BestOfOurs {
   }
 
  private:
+  /// Returns whether ranks are numbered along the nodes for an algorithm.
+  [[nodiscard]] bool goes_along_nodes(const Choice& choice) const {
+    return along_nodes_ && may_reorder(*choice.algorithm, call_.commutative);
+  }
+  /// Returns the call on the cluster, as the choice's places see them.
+  [[nodiscard]] const PredictedCall& call_for(const Choice& choice) const {
+    return goes_along_nodes(choice) ? along_nodes_->first : call_;
+  }
+  [[nodiscard]] const Cluster& cluster_for(const Choice& choice) const {
+    return goes_along_nodes(choice) ? along_nodes_->second : cluster_;
+  }
+
+  [[nodiscard]] FirstLook look(const Choice& choice) const {
+    return look_at(call_for(choice), choice, cluster_for(choice));
+  }
+
   /// Returns the choice, with longer pieces where it has too many: of many ranks several choices must fit, not one.
   [[nodiscard]] LookedAt with_few_pieces(const Choice& choice) const {
     const std::int64_t most = most_pieces();
-    return look_at_fewer_pieces(call_, choice, cluster_,
+    return look_at_fewer_pieces(call_for(choice), choice, cluster_for(choice),
                                 {cluster_.ranks() > most_ranks ? most / tried_at_least : most, most});
   }
 
@@ -201,7 +212,7 @@ class BestOfOurs {
         Choice other = found;
         other.parameters[i].value = value;
         if (!within_credit(*other.algorithm, other.parameters, call_, cluster_)) continue;
-        if (may_win(look_at(call_, other, cluster_))) try_out(other);
+        if (may_win(look(other))) try_out(other);
       }
     }
   }
@@ -267,18 +278,16 @@ class BestOfOurs {
 
   /// Returns about what crosses from one switch to another, for comparisons.
   [[nodiscard]] std::int64_t uplink_bytes(const Choice& choice) const {
-    const bool reorders = may_reorder(*choice.algorithm, call_.commutative);
-    const auto switch_of = [&](int place) {
-      const int rank = reorders && !order_.empty() ? order_[at(place)] : place;
-      return cluster_.entry(cluster_.node(rank)).switch_index;
-    };
+    const Cluster& cluster = cluster_for(choice);
+    const auto switch_of = [&](int place) { return cluster.entry(cluster.node(place)).switch_index; };
     std::int64_t bytes = 0;
     // Of many ranks, some tell as much, with an odd step so that not all of them lead their nodes; of very many, which
     // take long to build, fewer, unless it is leaders that send.
     const bool few = cluster_.ranks() > very_many_ranks && !choice.algorithm->levels;
     const int step = std::max(cluster_.ranks() / (few ? few_of_very_many : most_ranks), 1) | 1;
     for (int place = 0; place < cluster_.ranks(); place += step) {
-      const Schedule schedule = choice.algorithm->build(placed(choice, place));
+      const Schedule schedule = choice.algorithm->build(
+          problem_of(call_for(choice), place, cluster.ranks(), *choice.algorithm, choice.parameters));
       for (const Op& op : schedule.ops()) {
         if (op.kind == OpKind::send && switch_of(place) != switch_of(op.peer)) bytes += op.bytes();
       }
@@ -286,16 +295,9 @@ class BestOfOurs {
     return bytes * step;
   }
 
-  [[nodiscard]] Problem placed(const Choice& choice, int place) const {
-    PredictedCall call = call_;
-    if (!order_.empty() && may_reorder(*choice.algorithm, call_.commutative))
-      call.root = static_cast<int>(std::find(order_.begin(), order_.end(), call_.root) - order_.begin());
-    return problem_of(call, place, cluster_.ranks(), *choice.algorithm, choice.parameters);
-  }
-
   PredictedCall call_;
-  std::vector<int> order_;                        ///< of ranks along the cluster; empty if they stand so
-  std::vector<std::pair<Choice, double>> tried_;  ///< that were predicted to the end
+  std::optional<std::pair<PredictedCall, Cluster>> along_nodes_;  ///< if ranks do not stand so
+  std::vector<std::pair<Choice, double>> tried_;                  ///< that were predicted to the end
   const Cluster& cluster_;
   const Choice& favourite_;
   Choice best_;
@@ -322,14 +324,6 @@ double enough_to_leave(const Question& question, bool guessed, bool is_tables) {
                           static_cast<double>(question.link_bits_per_s) >= host_bound_bits_per_s;
   if (host_bound) return 1;
   return is_tables ? worth_leaving : clearly_faster;
-}
-
-std::int64_t least_bytes_to_guess(const Question& question) {
-  const bool scans = question.collective == Collective::scan || question.collective == Collective::exscan;
-  if (scans) return least_guessed_scan_bytes;
-  if (question.nonblocking) return least_guessed_nonblocking_bytes;
-  const bool may_be_cut = !has_blocks(question.collective) && question.link_bits_per_s < slow_link_bits_per_s;
-  return may_be_cut ? least_guessed_whole_bytes : least_guessed_bytes;
 }
 
 }  // namespace

@@ -119,21 +119,26 @@ def test_what_is_measured_or_learned_is_kept_for_the_same_nodes(hidden: Lab, run
     assert len(store.entries([hidden.store])) == 2
 
 
-@pytest.mark.parametrize("hidden", [{"nodes": 6, "connection_rate": "25mbit"}], indirect=True, ids=["paced"])
-def test_connections_that_do_not_fill_a_link_are_seen_and_kept(hidden: Lab, run: Runs) -> None:
+@pytest.mark.parametrize(("hidden", "ranks", "way"), [
+    ({"nodes": 6, "connection_rate": "25mbit"}, 6, "chains"),
+    # So few nodes fill a port only with several ranks each. The lab deals ranks over them in turn.
+    ({"nodes": 4, "ranks_per_node": 4, "connection_rate": "25mbit"}, 16, "nested"),
+], indirect=["hidden"], ids=["paced", "several-ranks-a-node"])  # fmt: skip
+def test_connections_that_do_not_fill_a_link_are_seen_and_kept(hidden: Lab, run: Runs, ranks: int, way: str) -> None:
     """WHEN each connection has a quarter of the link THEN the first run sees it, uses several, and tells the next."""
     for source in ("measured at the start", "measured on 20"):
-        summary, _ = run(ranks=6)
+        summary, _ = run(ranks=ranks)
         network = summary["network"]
         assert network["rate_source"].startswith(source)
-        assert 15_000_000 <= network["connection_bits_per_s"] <= 50_000_000
+        assert 18_000_000 <= network["connection_bits_per_s"] <= 35_000_000
         assert network["link_bits_per_s"] >= 2 * network["connection_bits_per_s"]
-        assert [row["algorithm"].partition(":")[0] for row in summary["collectives"]] == ["chains"]
+        assert [row["algorithm"].partition(":")[0] for row in summary["collectives"]] == [way]
     (found,) = learned(hidden)
     assert found.connection_bits_per_s == network["connection_bits_per_s"]
-    terms = run(ranks=6, ANTIPHON_COMPRESS="auto")[0]["compressing"]
+    terms = run(ranks=ranks, ANTIPHON_COMPRESS="auto")[0]["compressing"]
     wire_ns_per_byte = float(re.findall(r"the wire ([\d.e+]+)", terms)[0])
-    assert wire_ns_per_byte == pytest.approx(8e9 / found.connection_bits_per_s, rel=0.06)
+    share_bits_per_s = found.link_bits_per_s * hidden.spec.nodes // ranks
+    assert wire_ns_per_byte == pytest.approx(8e9 / min(found.connection_bits_per_s, share_bits_per_s), rel=0.06)
 
 
 @pytest.mark.parametrize("mpi", LIBRARIES[:1], ids=["one"], indirect=True)

@@ -125,3 +125,14 @@ TEST_CASE("one rank stands for all where hosts bind, too") {
     CHECK(standing == near(all, 0.02));
   }
 }
+
+TEST_CASE("a curve that is slowed down keeps its start, and what was slower") {
+  const Curve curve({{0, 10e-6}, {1000, 20e-6}, {1000, 5e-3}, {2000, 6e-3}});
+  const Curve slower = curve.at_most(1e6);
+  CHECK(slower.at(0) == doctest::Approx(10e-6));
+  CHECK(slower.at(500) == doctest::Approx(510e-6));
+  CHECK(slower.points()[1].seconds == doctest::Approx(1010e-6));
+  CHECK(slower.points()[2].seconds == doctest::Approx(5e-3));
+  CHECK(slower.at(10'000) >= 10e-3);
+  CHECK(curve.at_most(1e12).at(1500) == doctest::Approx(curve.at(1500)));
+}

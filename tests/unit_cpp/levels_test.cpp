@@ -104,6 +104,32 @@ TEST_CASE("in a nested all-to-all, two nodes have one connection a lane") {
   CHECK(connections(16) == ranks_per_node * nodes * (nodes - 1));
 }
 
+TEST_CASE("a nested allgather's lanes are rings of their own, and a reduction's share out the node's part") {
+  constexpr int nodes = 5;
+  constexpr int ranks_per_node = 4;
+  constexpr std::int64_t bytes = 4096;
+  for (const Collective collective : {Collective::allgather, Collective::reduce_scatter_block}) {
+    const Algorithm& a = *find_algorithm(collective, "nested");
+    for (const std::int64_t lanes : {1, 2, 4}) {
+      std::set<int> leaders;
+      std::int64_t left_bytes = 0;
+      for (int rank = 0; rank < nodes * ranks_per_node; ++rank) {
+        Problem p{collective, rank, nodes * ranks_per_node, 0, bytes, 8};
+        p.parameters = resolve_parameters(a, {{"lanes", lanes}, {"outer", 1}});
+        p.node_sizes = blocked_nodes(p.size, ranks_per_node);
+        const Schedule schedule = build_schedule(a, p);
+        for (const Op& op : schedule.ops()) {
+          if (op.kind != OpKind::send || op.peer / ranks_per_node == rank / ranks_per_node) continue;
+          leaders.insert(rank);
+          left_bytes += op.bytes();
+        }
+      }
+      CHECK(std::ssize(leaders) == lanes * nodes);
+      CHECK(left_bytes == nodes * (nodes - 1) * ranks_per_node * bytes);
+    }
+  }
+}
+
 TEST_CASE("nested algorithms give the reference's result in every shape and order") {
   int found = 0;
   for (const Algorithm* a : algorithms()) {

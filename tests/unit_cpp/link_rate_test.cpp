@@ -174,6 +174,38 @@ TEST_CASE("where one connection fills the port, several cost little time and cha
   CHECK(modem.trains == 0);
 }
 
+TEST_CASE("one sender that is served at once is not taken for usual, and what disturbed some says little of a port") {
+  network::PortSeries series(3e6, 8);
+  for (const double rate : {6e6, 3e6, 3.1e6}) {
+    REQUIRE(series.next().count == 1);
+    series.add(1, static_cast<double>(series.bytes_of_each()) / rate);
+  }
+  const auto together = [&](int count, double rate) {
+    series.add(count, count * static_cast<double>(series.bytes_of_each()) / rate);
+  };
+  REQUIRE(series.next().count == 3);
+  together(3, 9e6);
+  CHECK(series.bytes_per_s() == doctest::Approx(9e6));
+  together(8, 5e6);
+  CHECK(series.bytes_per_s() == doctest::Approx(9e6));
+  together(8, 12e6);
+  CHECK(series.bytes_per_s() == doctest::Approx(12e6));
+  CHECK(network::carries_clearly_more(12e6, 3e6));
+  CHECK_FALSE(network::carries_clearly_more(12e6, 9e6));
+  CHECK_FALSE(network::carries_clearly_more(12e6, 0));
+}
+
+TEST_CASE("a patient series measures a connection that sends in bursts") {
+  for (const std::int64_t rate : {10 * mbit, 100 * mbit, 1000 * mbit}) {
+    ImitatedLink link{.bits_per_s = static_cast<double>(rate), .bucket_bytes = 16e3};
+    RateSeries series(RateSeries::patient);
+    while (const std::int64_t bytes = series.next_bytes()) link.train(series, bytes);
+    CHECK(network::rate_of_payload(series.bytes_per_s()) == rate);
+    CHECK(series.sent_bytes() == link.sent_bytes);
+    CHECK(link.spent_s < 0.5);
+  }
+}
+
 TEST_CASE("pairs are neighbours, none twice, and spread over the nodes") {
   using Pairs = std::vector<std::pair<int, int>>;
   CHECK(network::pairs_to_measure(1, 4).empty());

@@ -14,6 +14,7 @@ constexpr std::array<std::string_view, 4> among_nodes{"recursive_halving", "ring
 constexpr Parameter parameters[] = {
     {"outer", Role::mode, 0, 0, 3, "among nodes: 0 recursive_halving, 1 ring, 2 pairwise, 3 switch_rings"},
     {"inner", Role::fanout, 8, 1, 64, "children of a rank in the tree within a node"},
+    {"lanes", Role::leaders, 1, 1, 16, "leaders of a node, each of which reduces the blocks of a part of the ranks"},
     {"segment_bytes", Role::piece, 8192, 0, 1 << 30, "bytes per segment; 0 passes on whole messages"},
     {"window", Role::ahead, 4, 1, 1024, "segments under way to one rank"},
 };
@@ -29,7 +30,7 @@ constexpr int most_parts = 8;
 
 /// Reduces the vectors of a node's ranks, in the order in which a ring sends them, and returns where the leader has the
 /// sums, by place.
-std::vector<Range> reduce_in_node(Composition& s, const Problem& p, const Levels& levels) {
+std::vector<Range> reduce_in_node(Composition& s, const Problem& p, const Levels& levels, const BlockRow& in_order) {
   const std::vector<int> node = levels.own().places();
   const std::vector<Range> operands = input_blocks(p);
   std::int64_t all_bytes = 0;
@@ -44,7 +45,6 @@ std::vector<Range> reduce_in_node(Composition& s, const Problem& p, const Levels
     }
   };
   const std::int64_t segment = p.parameter("segment_bytes");
-  const BlockRow in_order(s, operands, false);
   if (!in_order.direct() || segment == 0 || all_bytes <= segment) {
     reduce(0, all_bytes);
   } else {
@@ -61,33 +61,80 @@ std::vector<Range> reduce_in_node(Composition& s, const Problem& p, const Levels
   return blocks;
 }
 
-/// Each node reduces to its leader, leaders reduce among themselves so that each is left with the blocks of its node,
-/// and deal them out: the network carries one vector for each node instead of one for each rank. Cost (pLogP): that of
-/// the outer algorithm for N nodes with blocks of R m, ⌈log_inner R⌉ (L + g(P m)) before, of which long blocks wait
-/// only for the first part, and (R−1) g(m) after. Needs an operation that commutes.
-Schedule build(const Problem& p) {
-  const Levels levels(p);
-  const std::vector<int> leaders = levels.leaders();
+/// Returns where the leader of a lane has the sums of its lane's blocks, by place; those of other lanes are empty.
+std::vector<Range> sums_of_lane(Composition& s, const Levels& levels, const BlockRow& in_order, int lane) {
+  std::int64_t bytes = 0;
+  for (int node = 0; node < levels.nodes(); ++node) bytes += in_order.bytes(levels.lane(node, lane));
+  Range rest = levels.leads(lane) ? s.scratch(bytes) : Range{Space::scratch, 0, bytes};
+  std::vector<Range> sums(static_cast<std::size_t>(levels.node(levels.nodes() - 1).last));
+  for (int node = 0; node < levels.nodes(); ++node) {
+    for (const int place : levels.lane(node, lane).places()) {
+      const std::int64_t of_place = in_order.bytes({place, place + 1});
+      sums[static_cast<std::size_t>(place)] = rest.sub(0, of_place);
+      rest = rest.sub(of_place, rest.bytes - of_place);
+    }
+  }
+  return sums;
+}
+
+/// Reduces the same for several lanes, with a reduction for each lane of each node, since no more lies together.
+/// Returns where the leaders have the sums, by lane and place.
+std::vector<std::vector<Range>> reduce_by_lane(Composition& s, const Levels& levels, const BlockRow& in_order) {
   const std::vector<int> node = levels.own().places();
-  Composition s(p);
-  const BlockRow sums(s, reduce_in_node(s, p, levels), levels.leads());
-  if (levels.leads()) sums.collect(s);
-  const std::int64_t node_bytes = sums.bytes(levels.own());
-  const Range held = levels.leads() ? s.scratch(node_bytes) : Range{};
+  std::vector<std::vector<Range>> sums;
+  for (int lane = 0; lane < levels.lanes(); ++lane) sums.push_back(sums_of_lane(s, levels, in_order, lane));
+  for (int i = levels.nodes(); i > 0; --i) {
+    const int other = (levels.own_node() + i) % levels.nodes();
+    for (int lane = 0; lane < levels.lanes(); ++lane) {
+      const Run run = levels.lane(other, lane);
+      const Range operand = in_order.of(run);
+      Range sum = sums[static_cast<std::size_t>(lane)][static_cast<std::size_t>(run.first)];
+      sum.bytes = operand.bytes;
+      if (operand.bytes > 0) s.within_node({Collective::reduce, "kary", node, levels.leader_index(lane), operand, sum});
+    }
+  }
+  return sums;
+}
+
+/// The leaders of a lane reduce what their nodes have, and deal out what each is left with.
+void reduce_among_leaders(Composition& s, const Problem& p, const Levels& levels, int lane, std::vector<Range> blocks) {
+  const BlockRow sums(s, std::move(blocks), levels.leads(lane));
+  if (levels.leads(lane)) sums.collect(s);
+  const Run own = levels.lane(levels.own_node(), lane);
+  const std::vector<int> leaders = levels.leaders(lane);
+  const std::vector<int> members = own.places();
+  const Range held = levels.leads(lane) ? s.scratch(sums.bytes(own)) : Range{};
   s.between_nodes({.collective = Collective::reduce_scatter,
                    .algorithm = outer(p),
                    .members = leaders,
                    .output = held,
-                   .received = sums.by_node(levels)});
-  std::vector<Range> own;
-  const std::int64_t first = sums.of(levels.own()).offset_bytes;
-  for (const Range& block : sums.each(levels.own())) own.push_back(held.sub(block.offset_bytes - first, block.bytes));
+                   .received = sums.by_node(levels, lane)});
+  std::vector<Range> dealt;
+  const std::int64_t first = sums.of(own).offset_bytes;
+  for (const Range& block : sums.each(own)) dealt.push_back(held.sub(block.offset_bytes - first, block.bytes));
   s.within_node({.collective = Collective::scatterv,
                  .algorithm = "flat",
-                 .members = node,
-                 .root = levels.leader_index(),
+                 .members = members,
+                 .root = levels.leader(levels.own_node(), lane) - own.first,
                  .output = p.whole_output(),
-                 .sent = own});
+                 .sent = dealt});
+}
+
+/// Each node reduces to its leader, leaders reduce among themselves so that each is left with the blocks of its node,
+/// and deal them out: the network carries one vector for each node instead of one for each rank. With several lanes, as
+/// many ranks of a node do so with the blocks of a part of its ranks each, which shares out the node's reductions, too.
+/// Cost (pLogP): that of the outer algorithm for N nodes with blocks of R m, ⌈log_inner R⌉ (L + g(P m)) before, of
+/// which long blocks wait only for the first part, and (R−1) g(m) after. Needs an operation that commutes.
+Schedule build(const Problem& p) {
+  const Levels levels(p, p.parameter("lanes"));
+  const bool several = levels.lanes() > 1;
+  Composition s(p);
+  const BlockRow in_order(s, input_blocks(p), several);
+  if (several) in_order.collect(s);
+  auto sums = several ? reduce_by_lane(s, levels, in_order)
+                      : std::vector<std::vector<Range>>{reduce_in_node(s, p, levels, in_order)};
+  for (int lane = 0; lane < levels.lanes(); ++lane)
+    reduce_among_leaders(s, p, levels, lane, std::move(sums[static_cast<std::size_t>(lane)]));
   return s.take();
 }
 
