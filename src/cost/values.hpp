@@ -14,8 +14,8 @@ inline constexpr std::int64_t least_piece_bytes = 1024;
 /// Where rounds are on several connections at once, so many of them keep each busy.
 inline constexpr int ahead_on_lanes = 4;
 
-/// Returns which part of a node's port one connection fills, at most 1.
-double port_share_of_connection(const Cluster& cluster);
+/// Returns which part of a node's port one connection was measured to fill each way; 1 where nothing is known of it.
+double measured_port_share(const Cluster& cluster);
 /// Returns how many connections of each of its ranks that send to others fill a node's port: 1 where one does.
 int lanes_of(Collective collective, const Cluster& cluster);
 

@@ -62,6 +62,15 @@ std::vector<Parameters> among_nodes(const Algorithm& algorithm) {
   return ways;
 }
 
+/// A slow connection takes long for a piece, which counts where pieces pass many ranks.
+Parameters with_shorter_pieces(const Algorithm& algorithm, Parameters parameters) {
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (algorithm.parameters[i].role == Role::piece)
+      parameters[i].value = std::max(parameters[i].value / 4, least_piece_bytes);
+  }
+  return parameters;
+}
+
 std::vector<Parameters> those_within_credit(std::vector<Parameters> ways, const Algorithm& algorithm,
                                             const PredictedCall& call, const Cluster& cluster) {
   std::erase_if(ways, [&](const Parameters& way) { return !within_credit(algorithm, way, call, cluster); });
@@ -101,8 +110,12 @@ std::vector<Parameters> ways_of(const Algorithm& algorithm, const PredictedCall&
 
 std::vector<Parameters> ways_by_leaders(const Algorithm& algorithm, const PredictedCall& call, const Cluster& cluster) {
   std::vector<Parameters> ways;
+  const bool slow = measured_port_share(cluster) < 1;
   for (const Parameters& one : among_nodes(algorithm)) {
-    if (const auto way = with_leaders(algorithm, one, some_leaders, call, cluster)) ways.push_back(*way);
+    const auto way = with_leaders(algorithm, one, some_leaders, call, cluster);
+    if (!way) continue;
+    ways.push_back(*way);
+    if (slow) ways.push_back(with_shorter_pieces(algorithm, *way));
   }
   return those_within_credit(std::move(ways), algorithm, call, cluster);
 }

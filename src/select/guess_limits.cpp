@@ -35,7 +35,7 @@ bool knows_nested(std::int64_t bytes, const Cluster& cluster) {
   const bool shares_cores = cluster.cores() > 0;
   if (!cluster.profile().first_guess || !shares_cores) return true;
   // What matters is how long the bytes are under way.
-  const double share = port_share_of_connection(cluster);
+  const double share = measured_port_share(cluster);
   const double least = (share < 1 ? least_true_share * share : 1) * static_cast<double>(least_guessed_nested_bytes);
   return static_cast<double>(bytes) >= least;
 }

@@ -39,8 +39,10 @@ constexpr std::int64_t most_rate_updates = 1 << 14;
 /// The table's choice of ours is evaluated to the end. The library's way, what the rules would use instead of it, and
 /// what goes over many connections are given up after about 0.1 s.
 constexpr std::int64_t most_rate_updates_of_favourite = 1 << 18;
-/// Another of ours replaces the table's where it is predicted to be faster by this factor.
+/// Another of ours replaces the table's where it is predicted to be faster by this factor: less where one connection
+/// was seen not to fill a port, which the table knows nothing of.
 constexpr double clearly_faster = 1.2;
+constexpr double faster_on_slow_connections = 1.05;
 /// Where ranks are on several switches, what takes at most so many times as long and sends clearly less over uplinks is
 /// preferred: other jobs use them, too.
 constexpr double hardly_slower = 1.1;
@@ -73,10 +75,14 @@ PredictionLimits quick_prediction(double max_seconds, std::int64_t max_rate_upda
   return limits;
 }
 
+double enough_to_change(const Cluster& cluster) {
+  return measured_port_share(cluster) < 1 ? faster_on_slow_connections : clearly_faster;
+}
+
 class BestOfOurs {
  public:
   BestOfOurs(const PredictedCall& call, const Cluster& cluster, const Choice& favourite, const PredictionLimits& limits)
-      : call_(call), cluster_(cluster), favourite_(favourite) {
+      : call_(call), cluster_(cluster), favourite_(favourite), clearly_faster_(enough_to_change(cluster)) {
     Places places = cluster.places(call.root_if_any());
     call_.node_sizes = std::move(places.node_sizes);
     call_.switch_sizes = std::move(places.switch_sizes);
@@ -154,9 +160,9 @@ class BestOfOurs {
     ModelAnswer answer;
     prefer_best(answer);
     // Nothing is changed without a clear gain, and first the parameters, then the algorithm.
-    if (best_.algorithm != same_algorithm_.algorithm && same_algorithm_s_ <= best_s_ * clearly_faster)
+    if (best_.algorithm != same_algorithm_.algorithm && same_algorithm_s_ <= best_s_ * clearly_faster_)
       answer.own = same_algorithm_, answer.own_s = same_algorithm_s_;
-    if (favourite_s_ <= answer.own_s * clearly_faster) answer.own = favourite_, answer.own_s = favourite_s_;
+    if (favourite_s_ <= answer.own_s * clearly_faster_) answer.own = favourite_, answer.own_s = favourite_s_;
     spare_uplinks(answer);
     return answer;
   }
@@ -220,7 +226,7 @@ class BestOfOurs {
   /// Tells whether this may be clearly faster than what is known, and can be evaluated in the time that is left.
   [[nodiscard]] bool may_win(const FirstLook& look) const {
     // Where there are uplinks, what is about as fast may spare them.
-    const double gain = call_.switch_sizes.empty() ? clearly_faster : 1 / hardly_slower;
+    const double gain = call_.switch_sizes.empty() ? clearly_faster_ : 1 / hardly_slower;
     const bool in_time = look.composed <= most_composed && pieces_ + look.pieces <= most_pieces();
     return in_time && look.least_s * gain < best_s_;
   }
@@ -300,6 +306,7 @@ class BestOfOurs {
   std::vector<std::pair<Choice, double>> tried_;                  ///< that were predicted to the end
   const Cluster& cluster_;
   const Choice& favourite_;
+  double clearly_faster_;
   Choice best_;
   double best_s_ = std::numeric_limits<double>::infinity();
   double favourite_s_ = std::numeric_limits<double>::infinity();
@@ -351,7 +358,8 @@ std::optional<ModelAnswer> ask_model(const Question& question, const Cluster& cl
   auto answer = ours.answer();
   if (!answer) return std::nullopt;
   answer->guessed = guessed;
-  const double leaving = enough_to_leave(question, guessed, answer->own.algorithm == of_table.algorithm);
+  const bool is_tables = answer->own.algorithm == of_table.algorithm && enough_to_change(sharing) == clearly_faster;
+  const double leaving = enough_to_leave(question, guessed, is_tables);
   answer->enough = takes_from_library ? worth_taking : 1 / leaving;
   // Where ours is near the least that anything takes, the library's cannot be faster by as much as is asked.
   if (library == nullptr || (!takes_from_library && answer->own_s < ours.least_s() * leaving)) return answer;
