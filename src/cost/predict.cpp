@@ -223,7 +223,7 @@ class Predictor {
                           : std::vector{0, call_.root, per_node - 1, per_node, middle, cluster.ranks() - 1};
     const std::ptrdiff_t most_operations = is_quick(limits_) ? soon_operations : few_pieces;
     const auto build = [&](int rank) { return schedule(rank, cluster.ranks()); };
-    return leaders_of(algorithm_, parameters_, cluster) * port_s(cluster, build, ranks, most_operations);
+    return leaders_of(algorithm_, parameters_, call_) * port_s(cluster, build, ranks, most_operations);
   }
 
   /// Returns nothing if the evaluation would take long.

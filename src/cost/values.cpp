@@ -96,10 +96,11 @@ int lanes_of(Collective collective, const Cluster& cluster) {
   return std::max(1, static_cast<int>(std::ceil(nearly * port / one / of_node)));
 }
 
-int leaders_of(const Algorithm& algorithm, const Parameters& parameters, const Cluster& cluster) {
+int leaders_of(const Algorithm& algorithm, const Parameters& parameters, const PredictedCall& call) {
+  if (call.node_sizes.empty()) return 1;
+  const int smallest = *std::min_element(call.node_sizes.begin(), call.node_sizes.end());
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    if (algorithm.parameters[i].role == Role::leaders)
-      return std::min(static_cast<int>(parameters[i].value), cluster.ranks() / cluster.nodes());
+    if (algorithm.parameters[i].role == Role::leaders) return std::min(static_cast<int>(parameters[i].value), smallest);
   }
   return 1;
 }

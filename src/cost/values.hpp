@@ -19,8 +19,8 @@ double measured_port_share(const Cluster& cluster);
 /// Returns how many connections of each of its ranks that send to others fill a node's port: 1 where one does.
 int lanes_of(Collective collective, const Cluster& cluster);
 
-/// Returns how many ranks of each node send to others at the same time, as the parameters say.
-int leaders_of(const Algorithm& algorithm, const Parameters& parameters, const Cluster& cluster);
+/// Returns how many ranks of each node send to others at the same time, as the parameters and the smallest node say.
+int leaders_of(const Algorithm& algorithm, const Parameters& parameters, const PredictedCall& call);
 
 /// Returns the collective's algorithms, without those for several connections where one fills a port.
 std::vector<const Algorithm*> algorithms_on(const Cluster& cluster, Collective collective);
