@@ -61,7 +61,7 @@ def draw(scheme: str) -> str:
         for axes, (title, cluster) in zip(panels, PANELS.items(), strict=True):
             draw_panel(axes, title, read(cluster), c)
         marks = [pyplot.Rectangle((0, 0), 1, 1, color=colour) for colour in colours_of(c).values()]
-        panels[0].legend(marks, KINDS.values(), loc="lower right", frameon=False, labelcolor=c.ink)
+        panels[0].legend(marks, KINDS.values(), loc="upper right", frameon=False, labelcolor=c.ink)
 
     return draw_gains.svg(fill, WORDS, 7.4, 0.1, c)
 
