@@ -66,8 +66,8 @@ class RateSeries {
 bool carries_clearly_more(double together_bytes_per_s, double one_bytes_per_s);
 
 /// Decides which nodes send to one at the same time, and says what its port carries. Hosts of clouds often let one
-/// connection have a part of the port only. Some senders come alone first: what is usual
-/// among them counts, and all are measured in the same way.
+/// connection have a part of the port only. Some senders come alone first: what is usual among them
+/// counts, and all are measured in the same way.
 class PortSeries {
  public:
   static constexpr int least_senders = 2, few_senders = 3, some_senders = 8, most_senders = 16;

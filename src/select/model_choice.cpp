@@ -75,14 +75,14 @@ PredictionLimits quick_prediction(double max_seconds, std::int64_t max_rate_upda
   return limits;
 }
 
-double enough_to_change(const Cluster& cluster) {
-  return measured_port_share(cluster) < 1 ? faster_on_slow_connections : clearly_faster;
-}
+/// The tables were measured where one connection fills a port.
+bool tables_hold(const Cluster& cluster) { return measured_port_share(cluster) >= 1; }
 
 class BestOfOurs {
  public:
   BestOfOurs(const PredictedCall& call, const Cluster& cluster, const Choice& favourite, const PredictionLimits& limits)
-      : call_(call), cluster_(cluster), favourite_(favourite), clearly_faster_(enough_to_change(cluster)) {
+      : call_(call), cluster_(cluster), favourite_(favourite),
+        clearly_faster_(tables_hold(cluster) ? clearly_faster : faster_on_slow_connections) {
     Places places = cluster.places(call.root_if_any());
     call_.node_sizes = std::move(places.node_sizes);
     call_.switch_sizes = std::move(places.switch_sizes);
@@ -112,9 +112,8 @@ class BestOfOurs {
 
   void try_all() {
     std::vector<LookedAt> candidates;
-    const int lanes = lanes_of(call_.collective, cluster_);
     for (const Algorithm* a : algorithms_on(cluster_, call_.collective)) {
-      if ((a == favourite_.algorithm && lanes == 1 && !a->levels) || a->multicasts) continue;
+      if ((a == favourite_.algorithm && !a->levels) || a->multicasts) continue;
       if (a->levels && !knows_nested(call_.bytes, cluster_)) continue;
       add_candidates(*a, ways_of(*a, call_, cluster_), candidates);
     }
@@ -358,7 +357,7 @@ std::optional<ModelAnswer> ask_model(const Question& question, const Cluster& cl
   auto answer = ours.answer();
   if (!answer) return std::nullopt;
   answer->guessed = guessed;
-  const bool is_tables = answer->own.algorithm == of_table.algorithm && enough_to_change(sharing) == clearly_faster;
+  const bool is_tables = answer->own.algorithm == of_table.algorithm && tables_hold(sharing);
   const double leaving = enough_to_leave(question, guessed, is_tables);
   answer->enough = takes_from_library ? worth_taking : 1 / leaving;
   // Where ours is near the least that anything takes, the library's cannot be faster by as much as is asked.

@@ -30,9 +30,9 @@ constexpr int most_parts = 8;
 
 /// Reduces the vectors of a node's ranks, in the order in which a ring sends them, and returns where the leader has the
 /// sums, by place.
-std::vector<Range> reduce_in_node(Composition& s, const Problem& p, const Levels& levels, const BlockRow& in_order) {
+std::vector<Range> reduce_in_node(Composition& s, const Problem& p, const Levels& levels,
+                                  const std::vector<Range>& operands, const BlockRow& in_order) {
   const std::vector<int> node = levels.own().places();
-  const std::vector<Range> operands = input_blocks(p);
   std::int64_t all_bytes = 0;
   for (const Range& block : operands) all_bytes += block.bytes;
   const Range sums = node.size() == 1 ? Range{Space::input, 0, all_bytes}
@@ -129,10 +129,11 @@ Schedule build(const Problem& p) {
   const Levels levels(p, p.parameter("lanes"));
   const bool several = levels.lanes() > 1;
   Composition s(p);
-  const BlockRow in_order(s, input_blocks(p), several);
+  const std::vector<Range> operands = input_blocks(p);
+  const BlockRow in_order(s, operands, several);
   if (several) in_order.collect(s);
   auto sums = several ? reduce_by_lane(s, levels, in_order)
-                      : std::vector<std::vector<Range>>{reduce_in_node(s, p, levels, in_order)};
+                      : std::vector<std::vector<Range>>{reduce_in_node(s, p, levels, operands, in_order)};
   for (int lane = 0; lane < levels.lanes(); ++lane)
     reduce_among_leaders(s, p, levels, lane, std::move(sums[static_cast<std::size_t>(lane)]));
   return s.take();
