@@ -50,6 +50,7 @@ class Progress {
     std::int64_t started = 0;
     std::int64_t completed = 0;         ///< all pieces before this one are complete
     std::uint64_t completed_after = 0;  ///< bit i: piece completed + i is complete
+    std::size_t met = 0;                ///< so many of its dependences hold for the piece that starts next
     bool queued = false;
     bool message = false;
   };
@@ -76,7 +77,7 @@ class Progress {
     std::size_t tail_ = 0;
   };
 
-  [[nodiscard]] bool may_start(OpId id) const;
+  [[nodiscard]] bool may_start(OpId id);
   void enqueue(OpId id);
 
   const Schedule& schedule_;

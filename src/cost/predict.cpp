@@ -143,7 +143,7 @@ class Predictor {
       PredictedCall call = call_;
       call.node_sizes.assign(at(count / per_node), per_node);
       call.switch_sizes.assign(call_.switch_sizes.empty() ? 0 : few_switches, count / few_switches);
-      return Predictor(call, algorithm_, parameters_);
+      return another(call, {});
     };
     const auto pieces_of_largest = [&](int ranks) { return on_few_switches(16 * ranks).total_pieces(16 * ranks); };
     int ranks = is_quick(limits_) ? least_ranks / 2 : 2 * least_ranks;
@@ -255,14 +255,14 @@ class Predictor {
   }
 
   [[nodiscard]] Schedule schedule(int rank, int ranks) const {
-    return algorithm_.build(problem_of(call_, rank, ranks, algorithm_, parameters_));
+    Schedule built = algorithm_.build(problem_of(call_, rank, ranks, algorithm_, parameters_));
+    effort_->pieces += static_cast<std::int64_t>(built.ops().size()) / operations_a_piece;
+    return built;
   }
 
   [[nodiscard]] std::vector<Schedule> all_schedules(int ranks) const {
     std::vector<Schedule> schedules;
     for (int r = 0; r < ranks; ++r) schedules.push_back(schedule(r, ranks));
-    for (const Schedule& s : schedules)
-      effort_->pieces += static_cast<std::int64_t>(s.ops().size()) / operations_a_piece;
     return schedules;
   }
 

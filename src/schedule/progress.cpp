@@ -40,15 +40,18 @@ void Progress::reset() {
   for (State& state : states_) {
     state.started = state.completed = 0;
     state.completed_after = 0;
+    state.met = 0;
     state.queued = false;
   }
   for (OpId id = 0; id < states_.size(); ++id) enqueue(id);
 }
 
-bool Progress::may_start(OpId id) const {
-  const State& state = states_[id];
+bool Progress::may_start(OpId id) {
+  State& state = states_[id];
   if (state.started == state.pieces || state.started - state.completed >= state.window) return false;
-  for (const Dep& dep : schedule_.deps(schedule_.ops()[id])) {
+  const auto deps = schedule_.deps(schedule_.ops()[id]);
+  for (; state.met < deps.size(); ++state.met) {
+    const Dep& dep = deps[state.met];
     const State& before = states_[dep.op];
     const std::int64_t needed =
         dep.lag == Dep::whole ? before.pieces : std::clamp(state.started - dep.lag + 1, std::int64_t{0}, before.pieces);
@@ -70,6 +73,7 @@ bool Progress::next(Piece& piece) {
   State& state = states_[id];
   state.queued = false;
   piece = {id, state.started++};
+  state.met = 0;
   enqueue(id);
   return true;
 }
