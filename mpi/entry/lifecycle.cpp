@@ -20,6 +20,7 @@
 #include "entry/program_request.hpp"
 #include "entry/progress_thread.hpp"
 #include "job/first_process.hpp"
+#include "job/library_parameters.hpp"
 #include "job/profile_store.hpp"
 #include "job/warn.hpp"
 #include "job/world.hpp"
@@ -52,7 +53,9 @@ bool is_first_start(StartedBy how) {
 }  // namespace
 
 void before_init() {
-  if (is_first_start(StartedBy::init)) announce();
+  if (!is_first_start(StartedBy::init)) return;
+  set_library_parameters();
+  announce();
 }
 
 void before_session() {
@@ -63,6 +66,7 @@ void before_session() {
 
 void after_init() {
   note_start();
+  unset_library_parameters();
   try {
     if (started_by != StartedBy::init || !all_take_part()) return;
     start_world();

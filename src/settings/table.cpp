@@ -84,6 +84,13 @@ constexpr std::array variables{
              .initial = "auto",
              .meaning = "ask GPUs' drivers where buffers are: where a node has a GPU, everywhere, nowhere",
              .page = "guides/run.md#buffers-in-a-gpus-memory"},
+    Variable{.name = "ANTIPHON_LIBRARY_PARAMETERS",
+             .takes = Takes::word,
+             .words = "on, off",
+             .initial = "on",
+             .meaning = "how Open MPI sends long messages over TCP: so that ranks which exchange them do not "
+                        "hold each other up, or as it does by itself",
+             .page = "concepts/long-messages.md"},
     Variable{.name = "ANTIPHON_LINK_BITS_PER_S",
              .takes = Takes::whole_number,
              .meaning = "rate of a node's network link, instead of what is found",

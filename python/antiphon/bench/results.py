@@ -150,8 +150,10 @@ def measure(
         results.take(event)
         on_event(event)
 
-    # Blocks that are made up, and alike in each call, would compress better than a program's.
-    env = {} if "ANTIPHON_COMPRESS" in os.environ else {"ANTIPHON_COMPRESS": "off"}
+    # Blocks that are made up, and alike in each call, would compress better than a program's. The library's contender
+    # is the library with its own defaults.
+    env = {"ANTIPHON_COMPRESS": "off", "ANTIPHON_LIBRARY_PARAMETERS": "off"}
+    env = {name: word for name, word in env.items() if name not in os.environ}
     ended = testbed.run(mpi, n, argv, preload=preload, env=env, on_line=json_lines(take), timeout_s=timeout_s)
     if ended.exit_code != 0 and not results.wrong:
         raise failure("the benchmark", ended)

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compares exchanges of long messages, point to point, without and with Antiphon, in launches by turns.
+
+  python bench/messages/measure.py --mpi openmpi --rounds 3 4x1-300mbit FOLDER
+  python bench/messages/measure.py --table FOLDER/*.json.gz
+
+FOLDER gets one file with all samples for each cluster and library. Needs an idle machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import re
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+LAB = "messages"
+SIZES = [32768, 65536, 131072, 262144, 1048576]
+WAYS = {"plain": ["--plain"], "antiphon": []}
+PROGRAM = Path(__file__).with_name("exchange.py")
+#: Payload of a full frame, and its bytes as the emulated links count them.
+PAYLOAD_BYTES, FRAME_BYTES = 1448, 1514
+NEIGHBOURS = {"ring": 2, "grid": 4, "pingpong": 2}
+
+
+def shape_of(name: str) -> tuple[int, int, str]:
+    """Returns nodes, ranks of each, and the links' rate, of a name like 8x1-1gbit."""
+    shape = re.fullmatch(r"(\d+)x(\d+)-(\d+[mg]bit)", name)
+    if not shape:
+        raise SystemExit(f"error: no shape like 8x1-1gbit: {name}")
+    return int(shape[1]), int(shape[2]), shape[3]
+
+
+def antiphon(*words: object) -> str:
+    command = [sys.executable, "-m", "antiphon", *(str(word) for word in words)]
+    ended = subprocess.run(command, check=False, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+    if ended.returncode:
+        raise SystemExit(f"failed: antiphon {' '.join(command[3:])}")
+    return ended.stdout
+
+
+def measure(name: str, mpi: str, rounds: int, seconds: float, file: Path) -> None:
+    nodes, ranks, rate = shape_of(name)
+    antiphon("lab", "up", "--name", LAB, "--nodes", nodes, "--ranks-per-node", ranks, "--link-rate", rate)
+    samples: list[dict[str, Any]] = []
+    sizes = ",".join(map(str, SIZES))
+    try:
+        for turn in range(rounds):
+            for way, options in WAYS.items():
+                print(f"{name} {mpi}: {way}, round {turn + 1} of {rounds}", file=sys.stderr)
+                lines = antiphon("lab", "run", "--name", LAB, "-n", nodes * ranks, "--map-by", "slot", "--mpi", mpi,
+                                 *options, "--", sys.executable, PROGRAM, sizes, seconds)  # fmt: skip
+                samples += [{"way": way, "round": turn} | json.loads(line) for line in lines.splitlines()]
+    finally:
+        antiphon("lab", "down", "--name", LAB)
+    document = {"cluster": name, "mpi": mpi, "samples": samples}
+    file.write_bytes(gzip.compress(json.dumps(document).encode(), mtime=0))
+
+
+def limit_s(pattern: str, size: int, rate: str) -> float:
+    """Returns what the links need; each direction carries its part."""
+    bits_per_s = float(rate[:-4]) * {"m": 1e6, "g": 1e9}[rate[-4]]
+    return NEIGHBOURS[pattern] * size / PAYLOAD_BYTES * FRAME_BYTES * 8 / bits_per_s
+
+
+def cells(samples: list[dict[str, Any]], limit: float | None) -> list[str]:
+    """Returns a row: limit, plain, with Antiphon, how many times as fast that is, and the least and most of a round."""
+    seconds = {(s["way"], s["round"]): s["seconds"] for s in samples}
+    median = {way: statistics.median(t for (one, _), all_s in seconds.items() if one == way for t in all_s)
+              for way in WAYS}  # fmt: skip
+    rounds = {turn for _, turn in seconds}
+    gains = [statistics.median(seconds["plain", r]) / statistics.median(seconds["antiphon", r]) for r in rounds]
+    times = [f"{s * 1e3:.2f}" for s in (median["plain"], median["antiphon"])]
+    gain = f"{median['plain'] / median['antiphon']:.2f}"
+    return [f"{limit * 1e3:.2f}" if limit else "", *times, gain, f"{min(gains):.2f}–{max(gains):.2f}"]
+
+
+def table(files: list[Path]) -> None:
+    """Prints the medians over all rounds, and how many times as fast Antiphon is, as Markdown."""
+    print("| cluster | library | exchange | bytes | limit, ms | plain | antiphon | gain | in single rounds |")
+    print("|---|---|---|---:|---:|---:|---:|---:|---:|")
+    for file in files:
+        document = json.loads(gzip.decompress(file.read_bytes()))
+        nodes, ranks, rate = shape_of(document["cluster"])
+        for pattern, size in ((p, s) for p in NEIGHBOURS for s in SIZES):
+            samples = [s for s in document["samples"] if s["pattern"] == pattern and s["bytes"] == size]
+            limit = limit_s(pattern, size, rate) if ranks == 1 and nodes > 2 else None
+            words = [document["cluster"], document["mpi"], pattern, str(size), *cells(samples, limit)]
+            print("| " + " | ".join(words) + " |")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--mpi", default="openmpi,mpich")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=1.0, help="for each exchange and size")
+    parser.add_argument("--table", action="store_true")
+    parser.add_argument("what", nargs="+", help="shapes like 8x1-1gbit, then the folder; with --table: files")
+    args = parser.parse_args()
+    if args.table:
+        return table([Path(file) for file in args.what])
+    *names, folder = args.what
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    for name in names:
+        for mpi in args.mpi.split(","):
+            measure(name, mpi, args.rounds, args.seconds, Path(folder) / f"{name}-{mpi}.json.gz")
+    return None
+
+
+if __name__ == "__main__":
+    main()

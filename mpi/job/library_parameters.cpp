@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job/library_parameters.hpp"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "antiphon/text.hpp"
+#include "job/library.hpp"
+#include "job/library_traits.hpp"
+#include "network/hardware.hpp"
+
+namespace antiphon::mpi {
+
+namespace {
+
+struct Parameter {
+  const char* variable;
+  const char* value;
+};
+
+/// A message is sent at once if it fits into the buffer that every receiver has for a piece (btl_tcp_max_send_size).
+/// Longer ones go in pieces as before, but without `put` among the flags: its answers wait behind what the receiver
+/// itself sends, so that ranks which exchange messages hold each other up.
+constexpr std::array parameters{Parameter{"OMPI_MCA_btl_tcp_eager_limit", "131072"},
+                                Parameter{"OMPI_MCA_btl_tcp_flags", "0x139"}};
+/// Who sets any of these knows more.
+constexpr std::string_view of_user = "btl_tcp_";
+constexpr std::array about_messages{"eager_limit", "rndv_eager_limit", "max_send_size",
+                                    "flags",       "rdma_pipeline",    "min_rdma"};
+/// On faster links processors bind, and what `put` saves them counts. Nobody has measured that yet.
+constexpr std::int64_t most_bits_per_s = 10'000'000'000;
+
+LibraryParameters done;
+bool is_set = false;
+
+std::string variable_of_user(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+/// Tells whether a text sets a parameter for messages over TCP, which stands behind `prefix`.
+bool is_about_messages(std::string_view text, std::string_view prefix) {
+  if (!text.starts_with(prefix)) return false;
+  text.remove_prefix(prefix.size());
+  if (!text.starts_with(of_user)) return false;
+  text.remove_prefix(of_user.size());
+  return std::any_of(about_messages.begin(), about_messages.end(), [&](auto name) { return text.starts_with(name); });
+}
+
+/// Returns the files in which Open MPI looks for parameters by default.
+std::vector<std::string> parameter_files() {
+  std::vector<std::string> files{variable_of_user("HOME") + "/.openmpi/mca-params.conf",
+                                 "/etc/openmpi/openmpi-mca-params.conf"};
+  Dl_info library_file{};
+  if (dladdr(reinterpret_cast<void*>(library.Init), &library_file) != 0) {
+    const auto folder = std::filesystem::path(library_file.dli_fname).parent_path();
+    files.push_back((folder.parent_path() / "etc" / "openmpi-mca-params.conf").string());
+  }
+  return files;
+}
+
+/// Returns the user's variable or file that sets such a parameter, or nothing.
+std::string set_by() {
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    if (is_about_messages(text, "OMPI_MCA_")) return std::string(text.substr(0, text.find('=')));
+  }
+  for (const std::string& file : parameter_files()) {
+    const std::vector<std::string> lines = split(contents_of(file).value_or(""), '\n');
+    if (std::any_of(lines.begin(), lines.end(), [](const std::string& line) { return is_about_messages(line, ""); }))
+      return file;
+  }
+  return "";
+}
+
+/// Returns the rate of the node's fastest interface; 0: none is known.
+std::int64_t fastest_bits_per_s() {
+  if (const std::string told = variable_of_user("ANTIPHON_LINK_BITS_PER_S"); !told.empty())
+    return std::strtoll(told.c_str(), nullptr, 10);
+  const std::string root = variable_of_user("ANTIPHON_SYSTEM_ROOT");
+  std::int64_t fastest = 0;
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(root + "/sys/class/net", none))
+    fastest = std::max(fastest, network::read_interface(root, entry.path().filename().string()).bits_per_s);
+  return fastest;
+}
+
+/// Returns why the library's defaults stay, or nothing.
+std::string why_not() {
+  constexpr const char* name = "ANTIPHON_LIBRARY_PARAMETERS";
+  if (variable_of_user(name) == "off") return name;
+  if (const std::string by = set_by(); !by.empty()) return "set by " + by;
+  return fastest_bits_per_s() > most_bits_per_s ? "a link above 10 Gb/s" : "";
+}
+
+bool is_off() {
+  const std::string all = variable_of_user("ANTIPHON");
+  return all == "off" || all == "0";
+}
+
+}  // namespace
+
+const LibraryParameters& library_parameters() { return done; }
+
+void set_library_parameters() {
+  if (is_off() || library_name() != "openmpi") return;
+  if (const std::string why = why_not(); !why.empty()) {
+    done = {"as the library sends them", why};
+    return;
+  }
+  for (const Parameter& p : parameters) is_set = setenv(p.variable, p.value, 1) == 0;
+  done = {"sent at once up to 128 KiB, longer ones without `put`", "by default"};
+}
+
+void unset_library_parameters() {
+  if (!is_set) return;
+  for (const Parameter& p : parameters) unsetenv(p.variable);
+  is_set = false;
+}
+
+}  // namespace antiphon::mpi
