@@ -12,16 +12,24 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import os
 import re
 import statistics
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 LAB = "messages"
-SIZES = [32768, 65536, 131072, 262144, 1048576]
-WAYS = {"plain": ["--plain"], "antiphon": []}
+SIZES = [32768, 65536, 98304, 131072, 262144, 1048576]
+#: Open MPI's parameters by hand, which Antiphon sets the first of.
+BY_HAND = {"OMPI_MCA_btl_tcp_eager_limit": "131072", "OMPI_MCA_btl_tcp_flags": "0x139"}
+WAYS: dict[str, tuple[list[str], dict[str, str]]] = {
+    "plain": (["--plain"], {}),
+    "antiphon": ([], {}),
+    "both by hand": (["--plain"], BY_HAND),
+}
 PROGRAM = Path(__file__).with_name("exchange.py")
 #: Payload of a full frame, and its bytes as the emulated links count them.
 PAYLOAD_BYTES, FRAME_BYTES = 1448, 1514
@@ -36,9 +44,10 @@ def shape_of(name: str) -> tuple[int, int, str]:
     return int(shape[1]), int(shape[2]), shape[3]
 
 
-def antiphon(*words: object) -> str:
+def antiphon(*words: object, variables: Mapping[str, str] | None = None) -> str:
     command = [sys.executable, "-m", "antiphon", *(str(word) for word in words)]
-    ended = subprocess.run(command, check=False, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+    ended = subprocess.run(command, check=False, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True,
+                           env=os.environ | (variables or {}))  # fmt: skip
     if ended.returncode:
         raise SystemExit(f"failed: antiphon {' '.join(command[3:])}")
     return ended.stdout
@@ -51,10 +60,11 @@ def measure(name: str, mpi: str, rounds: int, seconds: float, file: Path) -> Non
     sizes = ",".join(map(str, SIZES))
     try:
         for turn in range(rounds):
-            for way, options in WAYS.items():
+            for way, (options, variables) in WAYS.items():
                 print(f"{name} {mpi}: {way}, round {turn + 1} of {rounds}", file=sys.stderr)
+                program = [*options, "--", sys.executable, PROGRAM, sizes, seconds]
                 lines = antiphon("lab", "run", "--name", LAB, "-n", nodes * ranks, "--map-by", "slot", "--mpi", mpi,
-                                 *options, "--", sys.executable, PROGRAM, sizes, seconds)  # fmt: skip
+                                 *program, variables=variables)  # fmt: skip
                 samples += [{"way": way, "round": turn} | json.loads(line) for line in lines.splitlines()]
     finally:
         antiphon("lab", "down", "--name", LAB)
@@ -69,21 +79,22 @@ def limit_s(pattern: str, size: int, rate: str) -> float:
 
 
 def cells(samples: list[dict[str, Any]], limit: float | None) -> list[str]:
-    """Returns a row: limit, plain, with Antiphon, how many times as fast that is, and the least and most of a round."""
-    seconds = {(s["way"], s["round"]): s["seconds"] for s in samples}
-    median = {way: statistics.median(t for (one, _), all_s in seconds.items() if one == way for t in all_s)
-              for way in WAYS}  # fmt: skip
-    rounds = {turn for _, turn in seconds}
-    gains = [statistics.median(seconds["plain", r]) / statistics.median(seconds["antiphon", r]) for r in rounds]
-    times = [f"{s * 1e3:.2f}" for s in (median["plain"], median["antiphon"])]
-    gain = f"{median['plain'] / median['antiphon']:.2f}"
-    return [f"{limit * 1e3:.2f}" if limit else "", *times, gain, f"{min(gains):.2f}–{max(gains):.2f}"]
+    """Returns a row: the limit, plain, then each other way: its time, how many times as fast, and that by round."""
+    seconds = {(s["way"], s["round"]): statistics.median(s["seconds"]) for s in samples}
+    rounds = sorted({turn for _, turn in seconds})
+    plain = statistics.median(seconds["plain", r] for r in rounds)
+    row = [f"{limit * 1e3:.2f}" if limit else "", f"{plain * 1e3:.2f}"]
+    for way in list(WAYS)[1:]:
+        ours = statistics.median(seconds[way, r] for r in rounds)
+        gains = [seconds["plain", r] / seconds[way, r] for r in rounds]
+        row += [f"{ours * 1e3:.2f}", f"{plain / ours:.2f} ({min(gains):.2f}–{max(gains):.2f})"]
+    return row
 
 
 def table(files: list[Path]) -> None:
-    """Prints the medians over all rounds, and how many times as fast Antiphon is, as Markdown."""
-    print("| cluster | library | exchange | bytes | limit, ms | plain | antiphon | gain | in single rounds |")
-    print("|---|---|---|---:|---:|---:|---:|---:|---:|")
+    """Prints the medians of the rounds' medians, and how many times as fast as plain they are, as Markdown."""
+    print("| cluster | library | exchange | bytes | limit, ms | plain | antiphon | gain | both by hand | gain |")
+    print("|---|---|---|---:|---:|---:|---:|---:|---:|---:|")
     for file in files:
         document = json.loads(gzip.decompress(file.read_bytes()))
         nodes, ranks, rate = shape_of(document["cluster"])

@@ -21,22 +21,16 @@ namespace antiphon::mpi {
 
 namespace {
 
-struct Parameter {
-  const char* variable;
-  const char* value;
-};
-
 /// A message is sent at once if it fits into the buffer that every receiver has for a piece (btl_tcp_max_send_size).
-/// Longer ones go in pieces as before, but without `put` among the flags: its answers wait behind what the receiver
-/// itself sends, so that ranks which exchange messages hold each other up.
-constexpr std::array parameters{Parameter{"OMPI_MCA_btl_tcp_eager_limit", "131072"},
-                                Parameter{"OMPI_MCA_btl_tcp_flags", "0x139"}};
+/// Other parameters would help longer ones, but a rank without them crashes one with them.
+constexpr const char* parameter = "OMPI_MCA_btl_tcp_eager_limit";
+constexpr const char* value = "131072";
 /// Who sets any of these knows more.
 constexpr std::string_view of_user = "btl_tcp_";
 constexpr std::array about_messages{"eager_limit", "rndv_eager_limit", "max_send_size",
                                     "flags",       "rdma_pipeline",    "min_rdma"};
-/// On faster links processors bind, and what `put` saves them counts. Nobody has measured that yet.
-constexpr std::int64_t most_bits_per_s = 10'000'000'000;
+/// On faster links TCP recovers too slowly from what ports lose where several such messages come in at once.
+constexpr std::int64_t most_bits_per_s = 500'000'000;
 
 LibraryParameters done;
 bool is_set = false;
@@ -48,6 +42,7 @@ std::string variable_of_user(const char* name) {
 
 /// Tells whether a text sets a parameter for messages over TCP, which stands behind `prefix`.
 bool is_about_messages(std::string_view text, std::string_view prefix) {
+  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
   if (!text.starts_with(prefix)) return false;
   text.remove_prefix(prefix.size());
   if (!text.starts_with(of_user)) return false;
@@ -98,7 +93,9 @@ std::string why_not() {
   constexpr const char* name = "ANTIPHON_LIBRARY_PARAMETERS";
   if (variable_of_user(name) == "off") return name;
   if (const std::string by = set_by(); !by.empty()) return "set by " + by;
-  return fastest_bits_per_s() > most_bits_per_s ? "a link above 10 Gb/s" : "";
+  const std::int64_t rate = fastest_bits_per_s();
+  if (rate == 0) return "the link's rate is unknown at the start";
+  return rate > most_bits_per_s ? "a link above 500 Mb/s" : "";
 }
 
 bool is_off() {
@@ -116,13 +113,13 @@ void set_library_parameters() {
     done = {"as the library sends them", why};
     return;
   }
-  for (const Parameter& p : parameters) is_set = setenv(p.variable, p.value, 1) == 0;
-  done = {"sent at once up to 128 KiB, longer ones without `put`", "by default"};
+  is_set = setenv(parameter, value, 1) == 0;
+  done = {"sent at once up to 128 KiB", "by default"};
 }
 
 void unset_library_parameters() {
   if (!is_set) return;
-  for (const Parameter& p : parameters) unsetenv(p.variable);
+  unsetenv(parameter);
   is_set = false;
 }
 
