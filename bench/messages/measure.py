@@ -21,6 +21,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from antiphon.model.limits import PAYLOAD_SHARE
+from antiphon.units import parse_rate
+
 LAB = "messages"
 SIZES = [32768, 65536, 98304, 131072, 262144, 1048576]
 #: Open MPI's parameters by hand, which Antiphon sets the first of.
@@ -31,8 +34,6 @@ WAYS: dict[str, tuple[list[str], dict[str, str]]] = {
     "both by hand": (["--plain"], BY_HAND),
 }
 PROGRAM = Path(__file__).with_name("exchange.py")
-#: Payload of a full frame, and its bytes as the emulated links count them.
-PAYLOAD_BYTES, FRAME_BYTES = 1448, 1514
 NEIGHBOURS = {"ring": 2, "grid": 4, "pingpong": 2}
 
 
@@ -74,8 +75,7 @@ def measure(name: str, mpi: str, rounds: int, seconds: float, file: Path) -> Non
 
 def limit_s(pattern: str, size: int, rate: str) -> float:
     """Returns what the links need; each direction carries its part."""
-    bits_per_s = float(rate[:-4]) * {"m": 1e6, "g": 1e9}[rate[-4]]
-    return NEIGHBOURS[pattern] * size / PAYLOAD_BYTES * FRAME_BYTES * 8 / bits_per_s
+    return NEIGHBOURS[pattern] * size * 8 / (parse_rate(rate) * PAYLOAD_SHARE)
 
 
 def cells(samples: list[dict[str, Any]], limit: float | None) -> list[str]:

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <set>
 #include <string_view>
 
@@ -26,6 +27,16 @@ std::set<std::string> lines_of(const std::string& text) {
 }
 
 }  // namespace
+
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+bool is_switched_off() {
+  const std::string mode = variable("ANTIPHON");
+  return mode == "off" || mode == "0";
+}
 
 Environment own_variables() {
   Environment variables;

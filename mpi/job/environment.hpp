@@ -8,6 +8,12 @@
 
 namespace antiphon::mpi {
 
+/// Returns a variable of this process; an empty text: it has none of this name.
+std::string variable(const char* name);
+
+/// Tells whether ANTIPHON switches everything off.
+bool is_switched_off();
+
 /// Returns this process's variables that begin with ANTIPHON.
 Environment own_variables();
 

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "job/clock.hpp"
+#include "job/environment.hpp"
 #include "job/library_traits.hpp"
 #include "job/library_variables.hpp"
 #include "job/node_name.hpp"
@@ -45,8 +46,7 @@ double time_of_look_s() {
 }
 
 Sighting look() {
-  const char* const directory = std::getenv("ANTIPHON_SYSTEM_ROOT");
-  const std::string root = directory == nullptr ? "" : directory;
+  const std::string root = variable("ANTIPHON_SYSTEM_ROOT");
   Sighting s{.devices = network::open_devices(root, "/proc/self/fd"),
              .told = told(),
              .host = host_name(),

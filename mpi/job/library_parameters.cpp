@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "antiphon/text.hpp"
+#include "job/environment.hpp"
 #include "job/library.hpp"
 #include "job/library_traits.hpp"
 #include "network/hardware.hpp"
@@ -35,11 +36,6 @@ constexpr std::int64_t most_bits_per_s = 500'000'000;
 LibraryParameters done;
 bool is_set = false;
 
-std::string variable_of_user(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
 /// Tells whether a text sets a parameter for messages over TCP, which stands behind `prefix`.
 bool is_about_messages(std::string_view text, std::string_view prefix) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
@@ -52,7 +48,7 @@ bool is_about_messages(std::string_view text, std::string_view prefix) {
 
 /// Returns the files in which Open MPI looks for parameters by default.
 std::vector<std::string> parameter_files() {
-  std::vector<std::string> files{variable_of_user("HOME") + "/.openmpi/mca-params.conf",
+  std::vector<std::string> files{variable("HOME") + "/.openmpi/mca-params.conf",
                                  "/etc/openmpi/openmpi-mca-params.conf"};
   Dl_info library_file{};
   if (dladdr(reinterpret_cast<void*>(library.Init), &library_file) != 0) {
@@ -69,7 +65,7 @@ std::string set_by() {
     if (is_about_messages(text, "OMPI_MCA_")) return std::string(text.substr(0, text.find('=')));
   }
   for (const std::string& file : parameter_files()) {
-    const std::vector<std::string> lines = split(contents_of(file).value_or(""), '\n');
+    const std::vector<std::string> lines = lines_of_file(file);
     if (std::any_of(lines.begin(), lines.end(), [](const std::string& line) { return is_about_messages(line, ""); }))
       return file;
   }
@@ -78,9 +74,9 @@ std::string set_by() {
 
 /// Returns the rate of the node's fastest interface; 0: none is known.
 std::int64_t fastest_bits_per_s() {
-  if (const std::string told = variable_of_user("ANTIPHON_LINK_BITS_PER_S"); !told.empty())
+  if (const std::string told = variable("ANTIPHON_LINK_BITS_PER_S"); !told.empty())
     return std::strtoll(told.c_str(), nullptr, 10);
-  const std::string root = variable_of_user("ANTIPHON_SYSTEM_ROOT");
+  const std::string root = variable("ANTIPHON_SYSTEM_ROOT");
   std::int64_t fastest = 0;
   std::error_code none;
   for (const auto& entry : std::filesystem::directory_iterator(root + "/sys/class/net", none))
@@ -91,16 +87,11 @@ std::int64_t fastest_bits_per_s() {
 /// Returns why the library's defaults stay, or nothing.
 std::string why_not() {
   constexpr const char* name = "ANTIPHON_LIBRARY_PARAMETERS";
-  if (variable_of_user(name) == "off") return name;
+  if (variable(name) == "off") return name;
   if (const std::string by = set_by(); !by.empty()) return "set by " + by;
   const std::int64_t rate = fastest_bits_per_s();
   if (rate == 0) return "the link's rate is unknown at the start";
   return rate > most_bits_per_s ? "a link above 500 Mb/s" : "";
-}
-
-bool is_off() {
-  const std::string all = variable_of_user("ANTIPHON");
-  return all == "off" || all == "0";
 }
 
 }  // namespace
@@ -108,7 +99,7 @@ bool is_off() {
 const LibraryParameters& library_parameters() { return done; }
 
 void set_library_parameters() {
-  if (is_off() || library_name() != "openmpi") return;
+  if (is_switched_off() || library_name() != "openmpi") return;
   if (const std::string why = why_not(); !why.empty()) {
     done = {"as the library sends them", why};
     return;

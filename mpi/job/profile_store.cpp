@@ -3,11 +3,11 @@
 
 #include <mpi.h>
 
-#include <cstdlib>
 #include <ctime>
 #include <optional>
 
 #include "antiphon/store.hpp"
+#include "job/environment.hpp"
 #include "job/library_traits.hpp"
 #include "job/shared_text.hpp"
 #include "job/warn.hpp"
@@ -28,11 +28,6 @@ struct Place {
   bool changed = false;
 };
 std::optional<Place> place;
-
-std::string environment_text(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 /// Puts learned rules before the profile's, or behind them where the profile is newer.
 void add_decisions(Settings& settings, const Learned& learned, std::int64_t profile_s) {
@@ -90,8 +85,7 @@ void look_up_safely(Settings& settings, const Seen& seen) {
   const Settings given = settings;
   try {
     const std::int64_t told = settings.link_bits_per_s != 0 ? settings.link_bits_per_s : seen.network.bits_per_s;
-    const auto directories =
-        Store::directories(settings.store, environment_text("XDG_CACHE_HOME"), environment_text("HOME"));
+    const auto directories = Store::directories(settings.store, variable("XDG_CACHE_HOME"), variable("HOME"));
     place = Place{Store(directories), StoreKey(seen.hosts, library_name(), library_version()),
                   StoreNetwork{seen.network.transport, seen.network.interface, told}, settings.verbose >= 1};
     look_up(settings);

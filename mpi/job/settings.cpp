@@ -19,11 +19,6 @@ namespace antiphon::mpi {
 
 namespace {
 
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
 /// Returns the variable's number; `check_variables` has found that it is one.
 std::int64_t integer_variable(const char* name, std::int64_t otherwise) {
   const std::string text = variable(name);
@@ -200,8 +195,7 @@ Settings read_checked(const Stored* profile = nullptr) {
 
 Settings read_settings() {
   Settings s;
-  const std::string mode = variable("ANTIPHON");
-  s.enabled = mode != "off" && mode != "0";
+  s.enabled = !is_switched_off();
   if (!s.enabled) return s;
   const auto problems = check_variables(own_variables());
   if (problems.empty()) return read_checked();
