@@ -179,13 +179,23 @@ def _candidates(
     point: Point, question: core.Question, at_once: int | None, switch_sizes: Sequence[int], connections_bind: bool
 ) -> Iterator[str]:
     """Every algorithm that can do it, with every sensible cut, window and tree, in full form and without repeats.
-    Those over many connections are for links that one does not fill."""
+    Those over many connections are for links that one does not fill.
+
+    Algorithms take turns, and each begins with its longest pieces, which are soon predicted: the predictor's time may
+    end before the last ones.
+    """
     supported = core.supported(question, switch_sizes)
+    possible = [
+        algorithm
+        for algorithm in core.algorithms(point.collective)
+        if algorithm.name in supported and (connections_bind or not algorithm.many_connections)
+    ]
+    in_turn = itertools.zip_longest(*(_grid(algorithm, point, at_once) for algorithm in possible))
     seen = set()
-    for algorithm in core.algorithms(point.collective):
-        if algorithm.name not in supported or (algorithm.many_connections and not connections_bind):
-            continue
-        for values in _grid(algorithm, point, at_once):
+    for turn in in_turn:
+        for algorithm, values in zip(possible, turn, strict=True):
+            if values is None:
+                continue
             text = algorithm.name + (":" + ",".join(f"{k}={v}" for k, v in values.items()) if values else "")
             if text not in seen:
                 seen.add(text)
@@ -205,24 +215,20 @@ def _grid(algorithm: core.Algorithm, point: Point, at_once: int | None) -> Itera
         measured = {p.name: min(max(at_once, p.min), p.max) for p in algorithm.parameters if p.role == "at_once"}
         defaults |= measured
     cut = next((p.name for p in algorithm.parameters if p.role == "piece"), None)
+    sizes = [size for size in _within(algorithm, cut, _CUT_BYTES) if size < point.bytes] if cut else []
     trees = {"radix": _RADIX, "down_radix": _DOWN_RADIX, "inner": _INNER}
-    for widths in itertools.product(*(_or_none(_within(algorithm, name, values)) for name, values in trees.items())):
-        given = {name: width for name, width in zip(trees, widths, strict=True) if width is not None}
-        if "down_radix" in given and given["down_radix"] == given.get("radix"):
-            continue
-        base = defaults | given
-        if cut is None:
-            yield base
-            continue
-        sizes = [size for size in _within(algorithm, cut, _CUT_BYTES) if size < point.bytes]
-        if not sizes:
-            yield base
-        for size in sizes:
-            windows = _WINDOWS if point.bytes <= _LONG_BYTES else _WINDOWS_WHEN_LONG
-            for window in _or_none(_within(algorithm, "window", windows)):
-                # More than 64 KiB ahead overruns a port: docs/findings/wire/bytes-under-way-not-messages.md.
-                if window is None or size * window <= 65536:
-                    yield base | {cut: size} | ({} if window is None else {"window": window})
+    shapes = [
+        {name: width for name, width in zip(trees, widths, strict=True) if width is not None}
+        for widths in itertools.product(*(_or_none(_within(algorithm, name, values)) for name, values in trees.items()))
+    ]
+    bases = [defaults | given for given in shapes if given.get("down_radix", -1) != given.get("radix")]
+    if not sizes:
+        yield from bases
+    windows = _or_none(_within(algorithm, "window", _WINDOWS if point.bytes <= _LONG_BYTES else _WINDOWS_WHEN_LONG))
+    for size, base, window in itertools.product(sorted(sizes, reverse=True), bases, windows):
+        # More than 64 KiB ahead overruns a port: docs/findings/wire/bytes-under-way-not-messages.md.
+        if window is None or size * window <= 65536:
+            yield base | {str(cut): size} | ({} if window is None else {"window": window})
 
 
 def _within(algorithm: core.Algorithm, name: str, values: Iterable[int]) -> list[int]:

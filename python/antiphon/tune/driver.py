@@ -15,7 +15,7 @@ from antiphon.bench.testbed import Testbed
 from antiphon.model import limits
 from antiphon.mpi import Mpi
 from antiphon.output.tables import bytes_text
-from antiphon.tune import confirm, contenders, decide, document, grid, library
+from antiphon.tune import confirm, contenders, decide, document, grid, library, predictors
 from antiphon.tune.contenders import Predictor, TunedMachine
 from antiphon.tune.grid import Grid, Point
 from antiphon.tune.known import NOTHING, Knowledge, point_of
@@ -26,6 +26,8 @@ _RESERVE_S = 4.0
 _RESERVE_SHARE = 0.06
 #: Share of the time that is kept for measuring doubted choices again.
 _AGAIN_SHARE = 0.08
+#: Share of the time that predictions may take.
+_PLANNING_SHARE = 0.2
 #: The least and the largest budget of a cell in one mode.
 _CELL_S = (0.15, 4.0)
 
@@ -122,14 +124,18 @@ def plan_cells(
     )
     listed = collectives.library_algorithms(here.testbed, here.mpi) if request.purpose == EXPORT else {}
     cells = []
+    ends_s = time.monotonic() + _PLANNING_SHARE * request.budget_s
     for number, point in enumerate(wanted.points):
         on_point(number, len(wanted.points))
+        # What cheap points leave, the dear ones have: they come last.
+        seconds = max(ends_s - time.monotonic(), 0) / (len(wanted.points) - number)
         if request.purpose == EXPORT:
             others = library.choices(point, here.mpi.family, listed)
         else:
             before = [d.use for d in request.known.at(point, here.machine)]
             most = _most(request, here, point)
-            others = contenders.choices(point, here.machine, predictor, most, before, request.profile)
+            in_time = predictors.within(predictor, seconds)
+            others = contenders.choices(point, here.machine, in_time, most, before, request.profile)
         if others:
             modes = request.modes if grid.call_s(point, here.network) < _LONG_CALL_S else request.modes[:1]
             cells.append(RaceCell(point.collective, point.bytes, point.ranks, modes, ["library", *others]))

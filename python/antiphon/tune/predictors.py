@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import math
+import time
 from collections.abc import Callable, Mapping, Sequence
 
 from antiphon import core
@@ -99,5 +100,23 @@ def of(profile: str, machine: TunedMachine, on_left_out: OnLeftOut = lambda *_: 
             return {**from_model(profile, machine, on_left_out=take)(point, choices), **failed}
         except CoreError:
             return links(point, choices)
+
+    return predict
+
+
+def within(predictor: Predictor, seconds: float) -> Predictor:
+    """The predictor for so many seconds in all, in the order of the choices: what comes later takes forever. Among many
+    ranks each prediction takes long, and there are hundreds of them.
+    """
+    ends_s = time.monotonic() + seconds
+
+    def predict(point: Point, choices: Sequence[str]) -> Mapping[str, float]:
+        predicted: dict[str, float] = {}
+        done, some = 0, 1
+        while done < len(choices) and (began_s := time.monotonic()) < ends_s:
+            predicted |= predictor(point, choices[done : done + some])
+            done += some
+            some = 2 * some if time.monotonic() - began_s < seconds / 20 else 1
+        return predicted | dict.fromkeys(choices[done:], math.inf)
 
     return predict
