@@ -66,11 +66,10 @@ class Search {
   /// The search begins with as many messages at once as were seen to pay.
   [[nodiscard]] Parameters at_measured_concurrency(Parameters parameters) const {
     const Concurrency* const measured = measured_concurrency(call_, cluster_);
-    if (measured == nullptr) return parameters;
-    for (std::size_t i = 0; i < algorithm_.parameters.size(); ++i) {
-      const Parameter& p = algorithm_.parameters[i];
-      if (p.role == Role::at_once) parameters[i].value = std::clamp<std::int64_t>(measured->index, p.min, p.max);
-    }
+    const auto at_once = parameter_for(Role::at_once, algorithm_);
+    if (measured == nullptr || !at_once) return parameters;
+    const Parameter& p = algorithm_.parameters[*at_once];
+    parameters[*at_once].value = std::clamp<std::int64_t>(measured->index, p.min, p.max);
     return parameters;
   }
 
@@ -78,11 +77,9 @@ class Search {
   /// are shared without loss.
   [[nodiscard]] double hindrance(const Parameters& parameters) const {
     const Concurrency* const measured = measured_concurrency(call_, cluster_);
-    for (std::size_t i = 0; measured != nullptr && i < algorithm_.parameters.size(); ++i) {
-      if (algorithm_.parameters[i].role == Role::at_once && parameters[i].value > measured->index)
-        return std::max(1.0, measured->two_destinations_ratio / 2);
-    }
-    return 1;
+    const auto at_once = parameter_for(Role::at_once, algorithm_);
+    const bool more = measured != nullptr && at_once && parameters[*at_once].value > measured->index;
+    return more ? std::max(1.0, measured->two_destinations_ratio / 2) : 1;
   }
 
   /// Returns whether the model knows these parameters. The best so far stays unless they take less than `most` of its

@@ -96,13 +96,17 @@ int lanes_of(Collective collective, const Cluster& cluster) {
   return std::max(1, static_cast<int>(std::ceil(nearly * port / one / of_node)));
 }
 
+std::optional<std::size_t> parameter_for(Role role, const Algorithm& algorithm) {
+  const auto& all = algorithm.parameters;
+  const auto found = std::find_if(all.begin(), all.end(), [role](const Parameter& p) { return p.role == role; });
+  return found == all.end() ? std::nullopt : std::optional(static_cast<std::size_t>(found - all.begin()));
+}
+
 int leaders_of(const Algorithm& algorithm, const Parameters& parameters, const PredictedCall& call) {
   if (call.node_sizes.empty()) return 1;
   const int smallest = *std::min_element(call.node_sizes.begin(), call.node_sizes.end());
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    if (algorithm.parameters[i].role == Role::leaders) return std::min(static_cast<int>(parameters[i].value), smallest);
-  }
-  return 1;
+  const auto leaders = parameter_for(Role::leaders, algorithm);
+  return leaders ? std::min(static_cast<int>(parameters[*leaders].value), smallest) : 1;
 }
 
 std::vector<const Algorithm*> algorithms_on(const Cluster& cluster, Collective collective) {

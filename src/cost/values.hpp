@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "antiphon/cost.hpp"
@@ -18,6 +20,10 @@ inline constexpr int ahead_on_lanes = 4;
 double measured_port_share(const Cluster& cluster);
 /// Returns how many connections of each of its ranks that send to others fill a node's port: 1 where one does.
 int lanes_of(Collective collective, const Cluster& cluster);
+
+/// Returns the place of the algorithm's parameter for this role; nothing where it has none. No algorithm has two for
+/// `piece`, `at_once` or `leaders`.
+std::optional<std::size_t> parameter_for(Role role, const Algorithm& algorithm);
 
 /// Returns how many ranks of each node send to others at the same time, as the parameters and the smallest node say.
 int leaders_of(const Algorithm& algorithm, const Parameters& parameters, const PredictedCall& call);

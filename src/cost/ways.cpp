@@ -20,11 +20,7 @@ constexpr std::int64_t some_leaders = 4;
 /// Adds, where one connection does not fill a port, the parameters with which as many are used as do.
 void add_lanes(std::vector<Parameters>& ways, const Algorithm& algorithm, int lanes) {
   if (lanes <= 1) return;
-  const auto has = [&](Role role) {
-    return std::any_of(algorithm.parameters.begin(), algorithm.parameters.end(),
-                       [&](const Parameter& p) { return p.role == role; });
-  };
-  const Role role = has(Role::at_once) ? Role::at_once : Role::ahead;
+  const Role role = parameter_for(Role::at_once, algorithm) ? Role::at_once : Role::ahead;
   const auto add = [&](int count, double longer) {
     Parameters way = ways.front();
     for (std::size_t i = 0; i < algorithm.parameters.size(); ++i) {
@@ -64,10 +60,8 @@ std::vector<Parameters> among_nodes(const Algorithm& algorithm) {
 
 /// A slow connection takes long for a piece, which counts where pieces pass many ranks.
 Parameters with_shorter_pieces(const Algorithm& algorithm, Parameters parameters) {
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    if (algorithm.parameters[i].role == Role::piece)
-      parameters[i].value = std::max(parameters[i].value / 4, least_piece_bytes);
-  }
+  if (const auto piece = parameter_for(Role::piece, algorithm))
+    parameters[*piece].value = std::max(parameters[*piece].value / 4, least_piece_bytes);
   return parameters;
 }
 
@@ -81,19 +75,17 @@ std::vector<Parameters> those_within_credit(std::vector<Parameters> ways, const 
 
 std::optional<Parameters> with_leaders(const Algorithm& algorithm, Parameters parameters, std::int64_t leaders,
                                        const PredictedCall& call, const Cluster& cluster) {
-  bool can = false;
+  const auto place = parameter_for(Role::leaders, algorithm);
+  if (!place) return std::nullopt;
+  const std::int64_t most = algorithm.parameters[*place].max;
+  if (leaders > std::min<std::int64_t>(cluster.ranks() / cluster.nodes(), most)) return std::nullopt;
+  parameters[*place].value = leaders;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    const Parameter& p = algorithm.parameters[i];
-    if (p.role != Role::leaders) continue;
-    can = leaders <= std::min<std::int64_t>(cluster.ranks() / cluster.nodes(), p.max);
-    parameters[i].value = leaders;
-  }
-  for (std::size_t i = 0; can && i < parameters.size(); ++i) {
     const Parameter& p = algorithm.parameters[i];
     std::int64_t& pieces = parameters[i].value;
     while (p.role == Role::ahead && pieces > p.min && !within_credit(algorithm, parameters, call, cluster)) pieces /= 2;
   }
-  return can ? std::optional(parameters) : std::nullopt;
+  return parameters;
 }
 
 std::vector<Parameters> ways_of(const Algorithm& algorithm, const PredictedCall& call, const Cluster& cluster) {

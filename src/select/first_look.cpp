@@ -6,6 +6,7 @@
 #include <iterator>
 #include <span>
 
+#include "cost/values.hpp"
 #include "cost/ways.hpp"
 
 namespace antiphon {
@@ -45,21 +46,19 @@ FirstLook look_at(const PredictedCall& call, const Choice& choice, const Cluster
 LookedAt look_at_fewer_pieces(const PredictedCall& call, Choice choice, const Cluster& cluster,
                               const PieceLimits& limits) {
   LookedAt as_asked{look_at(call, choice, cluster), choice};
-  std::int64_t* piece = nullptr;
-  for (std::size_t i = 0; i < choice.parameters.size(); ++i) {
-    if (choice.algorithm->parameters[i].role == Role::piece) piece = &choice.parameters[i].value;
-  }
-  if (piece == nullptr || as_asked.look.pieces <= limits.enough) return as_asked;
+  const auto place = parameter_for(Role::piece, *choice.algorithm);
+  if (!place || as_asked.look.pieces <= limits.enough) return as_asked;
+  std::int64_t& piece = choice.parameters[*place].value;
   // Pieces that are twice as long are half as many, at best.
-  const std::int64_t bytes_of_all = *piece * as_asked.look.pieces;
-  std::int64_t found = *piece;
+  const std::int64_t bytes_of_all = piece * as_asked.look.pieces;
+  std::int64_t found = piece;
   for (const std::int64_t longer : longer_pieces) {
     if (bytes_of_all <= limits.enough * found) break;
-    *piece = longer;
+    piece = longer;
     const bool possible = longer > found && longer <= call.bytes;
     if (possible && within_credit(*choice.algorithm, choice.parameters, call, cluster)) found = longer;
   }
-  *piece = found;
+  piece = found;
   if (choice.parameters == as_asked.choice.parameters || bytes_of_all > limits.most * found) return as_asked;
   return {look_at(call, choice, cluster), choice};
 }

@@ -56,6 +56,15 @@ TEST_CASE("the search has values to try for every parameter of every algorithm")
   }
 }
 
+TEST_CASE("no algorithm has two parameters for its pieces, for ranks served at once, or for leaders") {
+  for (const Algorithm* algorithm : algorithms()) {
+    CAPTURE(std::string(name(algorithm->collective)) + ":" + std::string(algorithm->name));
+    const auto& all = algorithm->parameters;
+    for (const Role role : {Role::piece, Role::at_once, Role::leaders})
+      CHECK(std::count_if(all.begin(), all.end(), [role](const Parameter& p) { return p.role == role; }) <= 1);
+  }
+}
+
 TEST_CASE("all ways of a mode are tried, and a border below, at and above the blocks") {
   const Cluster cluster = Cluster::blocked(simple_profile(8, rate), 8, 1);
   const Algorithm& rotated = *find_algorithm(Collective::alltoall, "rotated");
