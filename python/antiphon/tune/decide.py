@@ -187,14 +187,18 @@ def _most_gained(members: Sequence[Verdict], names: Sequence[str]) -> str:
 
 
 def unsized(verdicts: Sequence[Verdict]) -> Span:
-    """One choice for all sizes: it must lose at none of them by more than the least difference."""
+    """One choice for all sizes: it must lose at none of them by more than the least difference.
+
+    Without such a choice what is used untuned stays, and not the library: the built-in rules tell sizes apart where
+    all ranks know them, and win at some.
+    """
     totals: dict[str, float] = {}
     for name in {name for v in verdicts for name in v.faster}:
         ratios = [ratio for v in verdicts for ratio in v.faster.get(name, {"": 0.0}).values()]
         if ratios and min(ratios) >= LEAST:
             totals[name] = stats.geometric_mean(ratios) or 0.0
-    best = max(totals, key=lambda name: totals[name], default=LIBRARY)
-    return Span(best if totals and totals[best] >= GAIN else LIBRARY, 0, None, list(verdicts))
+    best = max(totals, key=lambda name: totals[name], default=KEPT)
+    return Span(best if totals and totals[best] >= GAIN else KEPT, 0, None, list(verdicts))
 
 
 @dataclass(frozen=True)

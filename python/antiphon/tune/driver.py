@@ -231,7 +231,9 @@ def conclude(request: Request, here: Surroundings, wanted: Grid, state: TuningSt
     finished = _of(state.measurements, state.finished)
     second = _of(state.again, state.finished_again)
     again = decide.cells_of(second)
-    found = [decide.verdict(key, cell, again.get(key)) for key, cell in decide.cells_of(finished).items()]
+    partly = _partly_measured(wanted, state)
+    cells = {key: cell for key, cell in decide.cells_of(finished).items() if (key[0], key[2]) not in partly}
+    found = [decide.verdict(key, cell, again.get(key)) for key, cell in cells.items()]
     verdicts = [v for v in found if v is not None]
     rules, judged, older = (
         _conclusions(verdicts, request.known, here, wanted.too_long) if request.purpose != EXPORT else ([], [], [])
@@ -302,6 +304,18 @@ def _telling(
     ]
 
 
+def _missed(wanted: Grid, state: TuningState) -> list[Point]:
+    return [p for p in wanted.points if (p.collective, p.bytes, p.ranks) not in state.finished]
+
+
+def _partly_measured(wanted: Grid, state: TuningState) -> set[tuple[str, int]]:
+    """Collectives and numbers of ranks whose one choice must serve all sizes, and of which the time did not reach some.
+
+    What wins at a few bytes may lose at the sizes that are left.
+    """
+    return {(p.collective, p.ranks) for p in _missed(wanted, state) if p.collective in grid.UNSIZED}
+
+
 def not_covered(wanted: Grid, state: TuningState, here: Surroundings) -> list[str]:
     """Sentences for people: the cases in which the rules rest on no measurement."""
 
@@ -313,9 +327,12 @@ def not_covered(wanted: Grid, state: TuningState, here: Surroundings) -> list[st
         return "; ".join(f"{collective} {', '.join(sizes)}" for collective, sizes in by_collective.items())
 
     said = []
-    missed = [p for p in wanted.points if (p.collective, p.bytes, p.ranks) not in state.finished]
+    missed = _missed(wanted, state)
     if missed:
         said.append(f"the time did not reach for: {named(missed)}")
+    partly = {collective for collective, _ in _partly_measured(wanted, state)}
+    if partly:
+        said.append(f"one choice serves all sizes, and not all were reached: {', '.join(sorted(partly))}")
     if wanted.too_long:
         said.append(f"a call takes too long, decided by the next smaller size: {named(wanted.too_long)}")
     smallest = min((p.ranks for p in wanted.points), default=here.ranks)
