@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -24,7 +25,7 @@ WANTED = Grid([Point(collective, size, 16) for size in SIZES for collective in R
 CHOICE = {"bcast": "chain", "alltoallv": "rotated"}
 
 
-def conclude(tmp_path: Path, *points: Point) -> driver.TuningResult:
+def conclude(tmp_path: Path, *points: Point, purpose: str = driver.DECISIONS) -> driver.TuningResult:
     """Concludes from these points, at each of which our choice takes half the library's time."""
     state = TuningState(tmp_path / "state.jsonl", {})
     for p in points:
@@ -38,7 +39,7 @@ def conclude(tmp_path: Path, *points: Point) -> driver.TuningResult:
                     calls_per_sample=1, samples=samples,
                 )
             )  # fmt: skip
-    return driver.conclude(REQUEST, HERE, WANTED, state)
+    return driver.conclude(dataclasses.replace(REQUEST, purpose=purpose), HERE, WANTED, state)
 
 
 def test_one_choice_for_all_sizes_needs_all_that_were_to_be_measured(tmp_path: Path) -> None:
@@ -46,12 +47,19 @@ def test_one_choice_for_all_sizes_needs_all_that_were_to_be_measured(tmp_path: P
     partly = conclude(tmp_path, *short)
     assert {rule["collective"] for rule in partly.rules} == {"bcast"}
     assert "one choice serves all sizes, and not all were reached: alltoallv" in partly.evidence["not_covered"]
-    # What was measured stays in the profile, for a tuning that reaches the rest.
+    # What was measured is shown, and stays in the profile, for a tuning that reaches the rest.
     assert {cell["collective"] for cell in partly.evidence["cells"]} == {"bcast", "alltoallv"}
+
+    assert {v.collective for v in partly.verdicts} == {"bcast", "alltoallv"}
 
     whole = conclude(tmp_path, *short, Point("alltoallv", 8192, 16))
     assert {rule["collective"]: rule["use"] for rule in whole.rules} == CHOICE
     assert not any("one choice" in text for text in whole.evidence["not_covered"])
+
+
+def test_nothing_is_held_back_from_an_export(tmp_path: Path) -> None:
+    partly = conclude(tmp_path, Point("alltoallv", 8, 16), purpose=driver.EXPORT)
+    assert not any("one choice" in text for text in partly.evidence["not_covered"])
 
 
 def test_without_one_choice_for_all_sizes_the_built_in_rules_stay() -> None:

@@ -222,13 +222,14 @@ def _grid(algorithm: core.Algorithm, point: Point, at_once: int | None) -> Itera
         for widths in itertools.product(*(_or_none(_within(algorithm, name, values)) for name, values in trees.items()))
     ]
     bases = [defaults | given for given in shapes if given.get("down_radix", -1) != given.get("radix")]
-    if not sizes:
+    if cut is None or not sizes:
         yield from bases
+        return
     windows = _or_none(_within(algorithm, "window", _WINDOWS if point.bytes <= _LONG_BYTES else _WINDOWS_WHEN_LONG))
     for size, base, window in itertools.product(sorted(sizes, reverse=True), bases, windows):
         # More than 64 KiB ahead overruns a port: docs/findings/wire/bytes-under-way-not-messages.md.
         if window is None or size * window <= 65536:
-            yield base | {str(cut): size} | ({} if window is None else {"window": window})
+            yield base | {cut: size} | ({} if window is None else {"window": window})
 
 
 def _within(algorithm: core.Algorithm, name: str, values: Iterable[int]) -> list[int]:

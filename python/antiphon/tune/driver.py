@@ -127,13 +127,13 @@ def plan_cells(
     ends_s = time.monotonic() + _PLANNING_SHARE * request.budget_s
     for number, point in enumerate(wanted.points):
         on_point(number, len(wanted.points))
-        # What cheap points leave, the dear ones have: they come last.
-        seconds = max(ends_s - time.monotonic(), 0) / (len(wanted.points) - number)
         if request.purpose == EXPORT:
             others = library.choices(point, here.mpi.family, listed)
         else:
             before = [d.use for d in request.known.at(point, here.machine)]
             most = _most(request, here, point)
+            # What cheap points leave, the dear ones have: they come last.
+            seconds = max(ends_s - time.monotonic(), 0) / (len(wanted.points) - number)
             in_time = predictors.within(predictor, seconds)
             others = contenders.choices(point, here.machine, in_time, most, before, request.profile)
         if others:
@@ -231,12 +231,12 @@ def conclude(request: Request, here: Surroundings, wanted: Grid, state: TuningSt
     finished = _of(state.measurements, state.finished)
     second = _of(state.again, state.finished_again)
     again = decide.cells_of(second)
-    partly = _partly_measured(wanted, state)
-    cells = {key: cell for key, cell in decide.cells_of(finished).items() if (key[0], key[2]) not in partly}
-    found = [decide.verdict(key, cell, again.get(key)) for key, cell in cells.items()]
+    found = [decide.verdict(key, cell, again.get(key)) for key, cell in decide.cells_of(finished).items()]
     verdicts = [v for v in found if v is not None]
+    partly = _partly_measured(wanted, state) if request.purpose != EXPORT else set()
+    decided = [v for v in verdicts if (v.collective, v.ranks) not in partly]
     rules, judged, older = (
-        _conclusions(verdicts, request.known, here, wanted.too_long) if request.purpose != EXPORT else ([], [], [])
+        _conclusions(decided, request.known, here, wanted.too_long) if request.purpose != EXPORT else ([], [], [])
     )
     evidence = {
         "purpose": request.purpose,
@@ -249,7 +249,7 @@ def conclude(request: Request, here: Surroundings, wanted: Grid, state: TuningSt
         "ranks_per_node": here.ranks_per_node,
         "created": document.now(),
         "samples": state.path.name,
-        "not_covered": not_covered(wanted, state, here),
+        "not_covered": not_covered(wanted, state, here, partly),
         **({"known_before": judged} if judged else {}),
         "cells": [*(_row(m, here) for m in _telling(_latest(finished, second), judged)), *older],
     }
@@ -316,7 +316,7 @@ def _partly_measured(wanted: Grid, state: TuningState) -> set[tuple[str, int]]:
     return {(p.collective, p.ranks) for p in _missed(wanted, state) if p.collective in grid.UNSIZED}
 
 
-def not_covered(wanted: Grid, state: TuningState, here: Surroundings) -> list[str]:
+def not_covered(wanted: Grid, state: TuningState, here: Surroundings, partly: Iterable[tuple[str, int]]) -> list[str]:
     """Sentences for people: the cases in which the rules rest on no measurement."""
 
     def named(points: Iterable[Point]) -> str:
@@ -330,9 +330,9 @@ def not_covered(wanted: Grid, state: TuningState, here: Surroundings) -> list[st
     missed = _missed(wanted, state)
     if missed:
         said.append(f"the time did not reach for: {named(missed)}")
-    partly = {collective for collective, _ in _partly_measured(wanted, state)}
-    if partly:
-        said.append(f"one choice serves all sizes, and not all were reached: {', '.join(sorted(partly))}")
+    undecided = sorted({collective for collective, _ in partly})
+    if undecided:
+        said.append(f"one choice serves all sizes, and not all were reached: {', '.join(undecided)}")
     if wanted.too_long:
         said.append(f"a call takes too long, decided by the next smaller size: {named(wanted.too_long)}")
     smallest = min((p.ranks for p in wanted.points), default=here.ranks)
