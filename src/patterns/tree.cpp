@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "patterns/tree.hpp"
 
+#include <algorithm>
+#include <bit>
+
 namespace antiphon {
 
 Tree flat_tree(int place, int size) {
@@ -23,6 +26,25 @@ Tree binary_tree(int place, int size) {
     tree.parent = tree.first;
     if (place < middle) tree.last = middle;
     tree.first = place < middle ? tree.first + 1 : middle;
+  }
+}
+
+Tree aligned_binary_tree(int place, int size) {
+  Tree tree{-1, {}, 0, size};
+  while (true) {
+    const int next = tree.first + 1;
+    const auto rest = static_cast<unsigned>(tree.last - next);
+    // The near part is full (2^k − 1 places), and the far part has at most one place more, so no tree is flatter.
+    const int far = rest == 0 ? next : tree.first + static_cast<int>(std::bit_floor(rest));
+    if (place == tree.first) {
+      if (next < far) tree.children.push_back(next);
+      if (far < tree.last) tree.children.push_back(far);
+      if (tree.last - far > far - next) std::reverse(tree.children.begin(), tree.children.end());
+      return tree;
+    }
+    tree.parent = tree.first;
+    if (place < far) tree.last = far;
+    tree.first = place < far ? next : far;
   }
 }
 

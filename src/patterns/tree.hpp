@@ -21,6 +21,9 @@ Tree flat_tree(int place, int size);
 /// Two children each, with halves as even as possible; a subtree is its root and then its two halves, in order of
 /// places.
 Tree binary_tree(int place, int size);
+/// Two children each, at distances of powers of two, and no deeper than the binary tree. Whichever rank is the root, a
+/// rank has the partners of dissemination and binomial trees only: new roots need few new connections.
+Tree aligned_binary_tree(int place, int size);
 /// In round i = 0, 1, … every place that has heard tells radix−1 others at distances d·radix^i: ⌈log_radix size⌉
 /// rounds.
 Tree knomial_tree(int place, int size, int radix);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <bit>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -91,10 +92,29 @@ TEST_CASE("trees: everybody is its parent's child, subtrees are runs of places")
   for (int size = 1; size <= 70; ++size) {
     expect_tree(flat_tree, size, 0);
     expect_tree(binary_tree, size, 0);
+    expect_tree(aligned_binary_tree, size, 0);
     expect_tree(binomial_tree, size, 0);
     expect_tree([](int place, int n) { return knomial_tree(place, n, 3); }, size, 0);
     expect_tree([](int place, int n) { return knomial_tree(place, n, 5); }, size, 0);
     expect_tree(in_order_binary_tree, size, size - 1);
+  }
+}
+
+TEST_CASE("an aligned binary tree has children at distances of powers of two, and is no deeper than a binary tree") {
+  const auto depth = [](auto build, int place, int size) {
+    int levels = 0;
+    for (; place > 0; ++levels) place = build(place, size).parent;
+    return levels;
+  };
+  for (int size = 1; size <= 130; ++size) {
+    int deepest = 0;
+    for (int place = 0; place < size; ++place) {
+      const Tree tree = aligned_binary_tree(place, size);
+      CHECK(tree.children.size() <= 2);
+      for (const int child : tree.children) CHECK(std::has_single_bit(static_cast<unsigned>(child - place)));
+      deepest = std::max(deepest, depth(aligned_binary_tree, place, size));
+    }
+    CHECK(deepest == std::bit_width(static_cast<unsigned>(size)) - 1);
   }
 }
 

@@ -12,11 +12,12 @@ constexpr Parameter parameters[] = {
     {"window", Role::ahead, 4, 1, 1024, "segments under way to one rank"},
 };
 
-/// Segments go down a balanced binary tree, to both children in turns. Cost (pLogP) for k segments of s bytes:
+/// Segments go down a binary tree, to both children in turns. Cost (pLogP) for k segments of s bytes:
 /// ⌈log2 P⌉ (L + 2 g(s)) + (k−1) 2 g(s) (paper 5, Table 1): half of the wire's rate, at a latency of log P.
 Schedule build(const Problem& p) {
   Schedule s;
-  broadcast_down(s, p, binary_tree(p.relative(p.rank), p.size), p.whole_output(), cut_of(p), Serve::interleaved);
+  broadcast_down(s, p, aligned_binary_tree(p.relative(p.rank), p.size), p.whole_output(), cut_of(p),
+                 Serve::interleaved);
   return s;
 }
 
