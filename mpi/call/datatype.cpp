@@ -2,6 +2,7 @@
 #include "call/datatype.hpp"
 
 #include <algorithm>
+#include <array>
 #include <mutex>
 
 #include "call/type_contents.hpp"
@@ -28,13 +29,37 @@ codec::Element element_of_named(MPI_Datatype type) {
   return codec::Element::unknown;
 }
 
+/// Holds what the library says of a named type. Such a handle is never freed, so it always means the same type; asking
+/// about it at each call would take much of the time of a short one.
+struct NamedType {
+  bool known = false;
+  MPI_Datatype type;
+  std::int64_t size_bytes = 0;
+  std::int64_t lb_bytes = 0;
+  std::int64_t extent_bytes = 0;
+  codec::Element element = codec::Element::unknown;
+};
+/// The thread's last few named types: programs use few by turns.
+struct NamedTypes {
+  std::array<NamedType, 4> last = {};
+  std::size_t next = 0;
+};
+constinit thread_local NamedTypes named_types [[gnu::tls_model("initial-exec")]] = {};
+
+TypeInfo info_of(const NamedType& named) {
+  const bool contiguous = named.lb_bytes == 0 && named.size_bytes == named.extent_bytes;
+  return {named.size_bytes, named.extent_bytes, 0, named.extent_bytes, true, contiguous, nullptr, named.element};
+}
+
 TypeInfo predefined_info(MPI_Datatype type) {
   int size = 0;
   MPI_Aint lb = 0;
   MPI_Aint extent = 0;
   PMPI_Type_size(type, &size);
   PMPI_Type_get_extent(type, &lb, &extent);
-  return {size, extent, 0, extent, true, lb == 0 && size == extent, nullptr, element_of_named(type)};
+  NamedType& named = named_types.last[named_types.next++ % named_types.last.size()];
+  named = {true, type, size, lb, extent, element_of_named(type)};
+  return info_of(named);
 }
 
 /// Sizes alone do not tell, because an indexed type may permute its elements without a gap. So only types made of
@@ -167,6 +192,11 @@ void release_datatypes() {
 
 bool inspect(MPI_Datatype type, TypeInfo& info) {
   if (type == MPI_DATATYPE_NULL) return false;
+  for (const NamedType& named : named_types.last) {
+    if (!named.known || named.type != type) continue;
+    info = info_of(named);
+    return true;
+  }
   Making making;
   if (!how_made(type, making)) return false;
   if (making.combiner == MPI_COMBINER_NAMED) {
