@@ -35,8 +35,8 @@ struct NamedType {
   bool known = false;
   MPI_Datatype type;
   std::int64_t size_bytes = 0;
-  std::int64_t lb_bytes = 0;
   std::int64_t extent_bytes = 0;
+  bool contiguous = false;
   codec::Element element = codec::Element::unknown;
 };
 /// The thread's last few named types: programs use few by turns.
@@ -47,8 +47,7 @@ struct NamedTypes {
 constinit thread_local NamedTypes named_types [[gnu::tls_model("initial-exec")]] = {};
 
 TypeInfo info_of(const NamedType& named) {
-  const bool contiguous = named.lb_bytes == 0 && named.size_bytes == named.extent_bytes;
-  return {named.size_bytes, named.extent_bytes, 0, named.extent_bytes, true, contiguous, nullptr, named.element};
+  return {named.size_bytes, named.extent_bytes, 0, named.extent_bytes, true, named.contiguous, nullptr, named.element};
 }
 
 TypeInfo predefined_info(MPI_Datatype type) {
@@ -58,7 +57,7 @@ TypeInfo predefined_info(MPI_Datatype type) {
   PMPI_Type_size(type, &size);
   PMPI_Type_get_extent(type, &lb, &extent);
   NamedType& named = named_types.last[named_types.next++ % named_types.last.size()];
-  named = {true, type, size, lb, extent, element_of_named(type)};
+  named = {true, type, size, extent, lb == 0 && size == extent, element_of_named(type)};
   return info_of(named);
 }
 

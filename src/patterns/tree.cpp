@@ -6,6 +6,30 @@
 
 namespace antiphon {
 
+namespace {
+
+/// Each subtree's root is its first place. Of the `rest` of its places, near_part(rest) are its near child's subtree,
+/// and those behind them its far child's; the larger part comes first.
+template <class NearPart>
+Tree tree_in_two(int place, int size, NearPart near_part) {
+  Tree tree{-1, {}, 0, size};
+  while (true) {
+    const int near = tree.first + 1;
+    const int far = near < tree.last ? near + near_part(tree.last - near) : near;
+    if (place == tree.first) {
+      if (near < far) tree.children.push_back(near);
+      if (far < tree.last) tree.children.push_back(far);
+      if (tree.last - far > far - near) std::reverse(tree.children.begin(), tree.children.end());
+      return tree;
+    }
+    tree.parent = tree.first;
+    if (place < far) tree.last = far;
+    tree.first = place < far ? near : far;
+  }
+}
+
+}  // namespace
+
 Tree flat_tree(int place, int size) {
   if (place > 0) return {0, {}, place, place + 1};
   Tree tree{-1, {}, 0, size};
@@ -14,38 +38,13 @@ Tree flat_tree(int place, int size) {
 }
 
 Tree binary_tree(int place, int size) {
-  Tree tree{-1, {}, 0, size};
-  while (true) {
-    // The subtree's root is its first place; the rest is halved.
-    const int middle = tree.first + 1 + (tree.last - tree.first) / 2;
-    if (place == tree.first) {
-      if (tree.first + 1 < middle) tree.children.push_back(tree.first + 1);
-      if (middle < tree.last) tree.children.push_back(middle);
-      return tree;
-    }
-    tree.parent = tree.first;
-    if (place < middle) tree.last = middle;
-    tree.first = place < middle ? tree.first + 1 : middle;
-  }
+  return tree_in_two(place, size, [](int rest) { return (rest + 1) / 2; });
 }
 
 Tree aligned_binary_tree(int place, int size) {
-  Tree tree{-1, {}, 0, size};
-  while (true) {
-    const int next = tree.first + 1;
-    const auto rest = static_cast<unsigned>(tree.last - next);
-    // The near part is full (2^k − 1 places), and the far part has at most one place more, so no tree is flatter.
-    const int far = rest == 0 ? next : tree.first + static_cast<int>(std::bit_floor(rest));
-    if (place == tree.first) {
-      if (next < far) tree.children.push_back(next);
-      if (far < tree.last) tree.children.push_back(far);
-      if (tree.last - far > far - next) std::reverse(tree.children.begin(), tree.children.end());
-      return tree;
-    }
-    tree.parent = tree.first;
-    if (place < far) tree.last = far;
-    tree.first = place < far ? next : far;
-  }
+  // The near part is full (2^k − 1 places), and the far part has at most one place more, so no tree is flatter.
+  return tree_in_two(place, size,
+                     [](int rest) { return static_cast<int>(std::bit_floor(static_cast<unsigned>(rest))) - 1; });
 }
 
 Tree knomial_tree(int place, int size, int radix) {

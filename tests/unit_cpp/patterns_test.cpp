@@ -101,9 +101,9 @@ TEST_CASE("trees: everybody is its parent's child, subtrees are runs of places")
 }
 
 TEST_CASE("an aligned binary tree has children at distances of powers of two, and is no deeper than a binary tree") {
-  const auto depth = [](auto build, int place, int size) {
+  const auto depth = [](int place, int size) {
     int levels = 0;
-    for (; place > 0; ++levels) place = build(place, size).parent;
+    for (; place > 0; ++levels) place = aligned_binary_tree(place, size).parent;
     return levels;
   };
   for (int size = 1; size <= 130; ++size) {
@@ -112,7 +112,7 @@ TEST_CASE("an aligned binary tree has children at distances of powers of two, an
       const Tree tree = aligned_binary_tree(place, size);
       CHECK(tree.children.size() <= 2);
       for (const int child : tree.children) CHECK(std::has_single_bit(static_cast<unsigned>(child - place)));
-      deepest = std::max(deepest, depth(aligned_binary_tree, place, size));
+      deepest = std::max(deepest, depth(place, size));
     }
     CHECK(deepest == std::bit_width(static_cast<unsigned>(size)) - 1);
   }
