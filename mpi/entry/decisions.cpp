@@ -15,8 +15,8 @@ namespace antiphon::mpi {
 
 namespace {
 
-/// Decisions for this many sizes of one collective are kept, which is enough for a program's inner loop.
-constexpr std::size_t most_decisions = 256;
+/// Decisions for this many sizes of one collective are kept; then they are made anew, which takes about 1 µs each.
+constexpr std::size_t most_decisions = 1024;
 /// Calls that take no time to speak of are put to the model when they come for the so many-th time.
 constexpr int calls_before_model = 16;
 /// So many collectives and classes of sizes of one communicator are tried.
@@ -49,6 +49,14 @@ const Choice& credit_choice() {
       parse_choice(Collective::alltoallv,
                    std::string(credit->name) + credit_parameters(credit_bytes(), world.settings.link_bits_per_s));
   return choice;
+}
+
+std::size_t Asked::Hash::operator()(const Asked& asked) const {
+  std::size_t value = static_cast<std::size_t>(asked.bytes) * 1021 + static_cast<std::size_t>(asked.element_bytes);
+  for (const bool flag :
+       {asked.commutative, asked.encodable, asked.exact, asked.takes_turns, asked.waits, asked.agrees})
+    value = 2 * value + (flag ? 1 : 0);
+  return value;
 }
 
 Decisions::~Decisions() {
@@ -238,20 +246,20 @@ void Decisions::ask_model_about(Decision& decision, bool now) const {
   decision.choice = choose_between(decision.choice, *answer);
 }
 
-std::unique_ptr<Decisions::Decision> Decisions::make(const Asked& asked, bool with_model) {
+Decisions::Decision Decisions::make(const Asked& asked, bool with_model) {
   Question question = question_for(asked);
-  auto fresh = std::make_unique<Decision>();
-  fresh->asked = asked;
+  Decision fresh;
+  fresh.asked = asked;
   question.multicasts = asked.waits;
-  fresh->choice = choose(question);
-  ask_model_about(*fresh, with_model);
-  encode(*fresh);
-  fresh->text = fresh->choice.to_string();
-  fresh->evidence = evidence_for(*fresh);
+  fresh.choice = choose(question);
+  ask_model_about(fresh, with_model);
+  encode(fresh);
+  fresh.text = fresh.choice.to_string();
+  fresh.evidence = evidence_for(fresh);
   if (world.settings.verbose >= 2 && shape_.rank == 0) {
-    const std::string why = fresh->choice.reason.empty() ? "" : " (" + fresh->choice.reason + ")";
+    const std::string why = fresh.choice.reason.empty() ? "" : " (" + fresh.choice.reason + ")";
     warn(std::string(name(asked.collective)) + " of " + std::to_string(asked.bytes) + " bytes on " +
-         std::to_string(shape_.size) + " ranks: " + fresh->text + why);
+         std::to_string(shape_.size) + " ranks: " + fresh.text + why);
   }
   return fresh;
 }
@@ -264,14 +272,13 @@ const Choice& Decisions::decide(const Asked& asked) {
 
 const Choice& Decisions::decided(const Asked& asked) {
   auto& known = known_[index(asked.collective)];
-  for (auto& decision : known) {
-    if (decision->asked != asked) continue;
-    if (decision->calls_until_model > 0 && --decision->calls_until_model == 0) decision = make(asked, true);
-    return use(*decision);
+  if (const auto found = known.find(asked); found != known.end()) {
+    Decision& decision = found->second;
+    if (decision.calls_until_model > 0 && --decision.calls_until_model == 0) decision = make(asked, true);
+    return use(decision);
   }
   if (known.size() >= most_decisions) forget(asked.collective);
-  known.push_back(make(asked, false));
-  return use(*known.back());
+  return use(known.emplace(asked, make(asked, false)).first->second);
 }
 
 const Choice& Decisions::use(Decision& decision) {

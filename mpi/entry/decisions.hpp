@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -35,6 +36,10 @@ struct Asked {
   bool waits = true;         ///< the call may wait for other ranks; a nonblocking one may not
   bool agrees = true;        ///< ranks may agree on what a call has shown, when it is over
   bool operator==(const Asked&) const = default;
+
+  struct Hash {
+    std::size_t operator()(const Asked& asked) const;
+  };
 };
 
 class Decisions {
@@ -74,22 +79,23 @@ class Decisions {
 
  private:
   struct Decision {
-    Asked asked;
-    Choice choice;
-    std::string text;
-    /// These are set if encoding is on trial; the choice and text that follow are those without encoding.
+    // What each call looks at comes first, so that it is on one or two cache lines.
+    int calls_until_model = 0;  ///< the model is asked after so many calls; 0: it was, or never is
+    /// The ways of this call take turns, if there are any that may.
+    Evidence* evidence = nullptr;
+    /// These are set if encoding is on trial; `plain` and `plain_text` are those without encoding.
     std::unique_ptr<CodingTrial> trial;
+    Choice choice;
+    Asked asked;
+    std::string text;
     Choice plain;
     std::string plain_text;
     std::optional<ModelAnswer> answer;  ///< nothing if the model was not asked
-    int calls_until_model = 0;          ///< the model is asked after so many calls; 0: it was, or never is
-    /// The ways of this call take turns, if there are any that may.
-    Evidence* evidence = nullptr;
   };
 
   static std::size_t index(Collective collective) { return static_cast<std::size_t>(collective); }
   [[nodiscard]] Question question_for(const Asked& asked) const;
-  std::unique_ptr<Decision> make(const Asked& asked, bool with_model);
+  Decision make(const Asked& asked, bool with_model);
   void ask_model_about(Decision& decision, bool now) const;
   const Choice& decided(const Asked& asked);
   const Choice& use(Decision& decision);
@@ -107,7 +113,8 @@ class Decisions {
   Overrides overrides_;
   std::function<bool()> multicasts_work_;
   run_model::FromFirst from_first_;
-  std::array<std::vector<std::unique_ptr<Decision>>, collective_count> known_;
+  /// Programs that work on less and less, as eliminations do, ask for hundreds of sizes.
+  std::array<std::unordered_map<Asked, Decision, Asked::Hash>, collective_count> known_;
   std::array<const std::string*, collective_count> used_{};
   std::vector<std::unique_ptr<Evidence>> evidence_;
   CodingTrial* on_trial_ = nullptr;

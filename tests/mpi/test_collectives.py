@@ -15,6 +15,7 @@ from antiphon.mpi import Mpi
 from antiphon.trace import Trace
 
 Check = Callable[..., Any]
+PROGRAMS = Path(__file__).resolve().parent / "programs"
 
 COLLECTIVES = [c.name for c in core.collectives()]
 AROUND = ["alltoallw", "neighbours", "intercommunicators", "bottom", "wildcards"]
@@ -140,6 +141,16 @@ def test_threads(wheel: Mpi, check: Check) -> None:
 def test_communicators_are_freed(wheel: Mpi, check: Check) -> None:
     """GIVEN more communicators, one after the other, than there can be at a time THEN none is missing, nor memory."""
     check(wheel, 2, "occupy", "communicators=400", ANTIPHON_FORCE="*:on")
+
+
+def test_many_sizes(native: Mpi, compiled: Callable[..., Path], run_ranks: Callable[..., Any]) -> None:
+    """GIVEN more sizes than decisions are kept for THEN all results are right, and like sizes go the same way."""
+    nodes = {"ANTIPHON_NODES": "a,b,c", "ANTIPHON_LINK_BITS_PER_S": "100000000", "ANTIPHON_ADAPT": "off"}
+    result = run_ranks(native, 3, [compiled(native, [PROGRAMS / "many_sizes.c"])], **nodes)
+    assert result.returncode == 0 and "0 wrong numbers" in result.text, result.text
+    long = [row for row in result.calls("bcast") if row["least_bytes"] >= 3072 and row["most_bytes"] < 5120]
+    assert sum(row["calls"] for row in long) == 2 * 512
+    assert {row["algorithm"].split(":")[0] for row in long} == {"split_binary"}
 
 
 def test_switched_off(wheel: Mpi, check: Check) -> None:
