@@ -161,24 +161,23 @@ void CommState::set_places(Problem& problem, const Algorithm& algorithm) const {
 }
 
 PreparedSchedule* CommState::prepared(const Problem& problem, const Choice& choice) {
-  for (const auto& p : prepared_) {
-    if (p->serves(problem, choice)) {
-      p->last_used = ++clock_;
-      return p.get();
-    }
+  for (const auto& [bytes, root, schedule] : prepared_) {
+    if (bytes != problem.bytes || root != problem.root || !schedule->serves(problem, choice)) continue;
+    schedule->last_used = ++clock_;
+    return schedule.get();
   }
   std::unique_ptr<PreparedSchedule> fresh = prepare(problem, choice);
   if (fresh == nullptr) return nullptr;
   use_node_memory(*fresh->executor);
   if (prepared_.size() >= most_prepared) {
-    const auto oldest = std::min_element(prepared_.begin(), prepared_.end(),
-                                         [](const auto& a, const auto& b) { return a->last_used < b->last_used; });
+    const auto last_used = [](const Prepared& p) { return p.schedule->last_used; };
+    const auto oldest = std::ranges::min_element(prepared_, {}, last_used);
     prepared_.erase(oldest);
   }
   if (choice.algorithm->multicasts) use_groups(*fresh);
   fresh->last_used = ++clock_;
-  prepared_.push_back(std::move(fresh));
-  return prepared_.back().get();
+  prepared_.push_back({problem.bytes, problem.root, std::move(fresh)});
+  return prepared_.back().schedule.get();
 }
 
 std::unique_ptr<PreparedSchedule> CommState::prepare(const Problem& problem, const Choice& choice, bool judges_alone) {

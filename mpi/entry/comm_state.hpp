@@ -183,7 +183,13 @@ class CommState {
   Staging staging_;
   std::unique_ptr<NodeMemorySetUp> setting_up_;             ///< under the operations' Lock, as what follows
   std::optional<std::unique_ptr<NodeMemory>> node_memory_;  ///< empty: not tried yet; the same on all ranks of the node
-  std::vector<std::unique_ptr<PreparedSchedule>> prepared_;
+  /// What tells most of them apart stands beside each, since a program may ask for ever other sizes and roots.
+  struct Prepared {
+    std::int64_t bytes;
+    int root;
+    std::unique_ptr<PreparedSchedule> schedule;
+  };
+  std::vector<Prepared> prepared_;
   std::unique_ptr<Exchange> exchange_;
   std::optional<CompiledPatterns> patterns_;
   std::unique_ptr<PatternHistory> history_;
