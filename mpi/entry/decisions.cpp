@@ -15,7 +15,7 @@ namespace antiphon::mpi {
 
 namespace {
 
-/// Decisions for this many sizes of one collective are kept; then they are made anew, which takes about 1 µs each.
+/// Decisions for this many sizes of one collective are kept; then they are made anew, 1 to 2 µs each.
 constexpr std::size_t most_decisions = 1024;
 /// Calls that take no time to speak of are put to the model when they come for the so many-th time.
 constexpr int calls_before_model = 16;
