@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from antiphon.mpi import launch
+
 # Open MPI looks for these networks, which test machines lack, for a second at each start.
 os.environ.setdefault("OMPI_MCA_btl", "^ofi")
 os.environ.setdefault("OMPI_MCA_mtl", "^ofi,psm,psm2")
@@ -20,8 +22,8 @@ os.environ.setdefault("OMPI_MCA_mtl", "^ofi,psm,psm2")
 #: Waiting ranks give their core away, since tests run beside one another. MPICH's ranks poll for long before they do,
 #: which takes up to ten times the processor time of the calls; with these, they sleep for a moment after 50 polls.
 WAITING = {
-    "OMPI_MCA_mpi_yield_when_idle": "1",
-    "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1",
+    **launch.YIELDING["openmpi"],
+    **launch.YIELDING["mpich"],
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "50",
 }

@@ -161,22 +161,19 @@ void CommState::set_places(Problem& problem, const Algorithm& algorithm) const {
 }
 
 PreparedSchedule* CommState::prepared(const Problem& problem, const Choice& choice) {
-  for (const auto& [bytes, root, schedule] : prepared_) {
+  for (auto& [bytes, root, last_used, schedule] : prepared_) {
     if (bytes != problem.bytes || root != problem.root || !schedule->serves(problem, choice)) continue;
-    schedule->last_used = ++clock_;
+    last_used = ++clock_;
     return schedule.get();
   }
   std::unique_ptr<PreparedSchedule> fresh = prepare(problem, choice);
   if (fresh == nullptr) return nullptr;
   use_node_memory(*fresh->executor);
   if (prepared_.size() >= most_prepared) {
-    const auto last_used = [](const Prepared& p) { return p.schedule->last_used; };
-    const auto oldest = std::ranges::min_element(prepared_, {}, last_used);
-    prepared_.erase(oldest);
+    prepared_.erase(std::ranges::min_element(prepared_, {}, &Prepared::last_used));
   }
   if (choice.algorithm->multicasts) use_groups(*fresh);
-  fresh->last_used = ++clock_;
-  prepared_.push_back({problem.bytes, problem.root, std::move(fresh)});
+  prepared_.push_back({problem.bytes, problem.root, ++clock_, std::move(fresh)});
   return prepared_.back().schedule.get();
 }
 

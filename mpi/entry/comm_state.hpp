@@ -187,6 +187,7 @@ class CommState {
   struct Prepared {
     std::int64_t bytes;
     int root;
+    std::uint64_t last_used;
     std::unique_ptr<PreparedSchedule> schedule;
   };
   std::vector<Prepared> prepared_;

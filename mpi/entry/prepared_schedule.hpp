@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -16,7 +15,6 @@ struct PreparedSchedule {
   Problem problem;
   const Algorithm* algorithm = nullptr;
   std::unique_ptr<Executor> executor;
-  std::uint64_t last_used = 0;
   /// This is true if the group of these multicasts was made for one call (scatterv:multicast with members=2).
   bool groups_for_one_call = false;
   /// If multicasts were sent as messages to each receiver, this says why, for antiphon_chosen() and the summary.

@@ -23,7 +23,7 @@ WHEELS = [
 
 def run(mpi: Mpi, name: str, ranks: int, *args: str, preload: bool = False) -> tuple[int, str]:
     """Returns the program's exit code and all its output."""
-    env = {"LD_LIBRARY_PATH": str(mpi.libmpi.parent), **launch.yielding(mpi)}
+    env = {"LD_LIBRARY_PATH": str(mpi.libmpi.parent)}
     if preload:
         env |= launch.rank_environment(mpi, launch.Settings(force="*:on"), {}) | env
     argv = [str(program(f"demo-{name}", mpi.abi)), *args]

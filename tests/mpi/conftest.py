@@ -165,7 +165,7 @@ def run_ranks(tmp_path: Path, one_core: list[str]) -> Run:
             variables["LD_PRELOAD"] = ":".join(map(str, objects))
         if preload:
             variables.setdefault("ANTIPHON_SUMMARY", str(summary))
-        variables = launch.yielding(mpi) | variables  # tests run beside one another
+        variables = launch.yielding(mpi) | variables  # those that measure, too
         command = launch.launch_command(mpi, n, [str(a) for a in argv], variables, oversubscribe=True, as_root=True)
         where = one_core if n > len(os.sched_getaffinity(0)) else []
         # The launcher is asked to end, so that it ends the ranks.

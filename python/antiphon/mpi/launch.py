@@ -107,13 +107,14 @@ class Launch:
         return " ".join([*(f"{key}={shlex.quote(value)}" for key, value in self.env.items()), shlex.join(self.command)])
 
 
-def yielding(mpi: Mpi) -> dict[str, str]:
-    """Returns the variables by which ranks that wait give their cores away.
+#: Ranks that wait give their cores away by these, for each family. By itself, Open MPI keeps them where there are no
+#: more ranks than cores. MPICH 5 always keeps them. Libraries with its ABI, like MPICH 4.0, ignore its variable.
+YIELDING = {"openmpi": {"OMPI_MCA_mpi_yield_when_idle": "1"}, "mpich": {"MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"}}
 
-    By itself, Open MPI keeps them where there are no more ranks than cores. MPICH 5 always keeps them, and other
-    libraries with its ABI, like MPICH 4.0, ignore its variable.
-    """
-    return {"OMPI_MCA_mpi_yield_when_idle" if mpi.family == "openmpi" else "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"}
+
+def yielding(mpi: Mpi) -> dict[str, str]:
+    """Returns the variables by which an MPI's ranks that wait give their cores away."""
+    return dict(YIELDING["openmpi" if mpi.family == "openmpi" else "mpich"])
 
 
 def own_variables(env: Mapping[str, str]) -> dict[str, str]:
