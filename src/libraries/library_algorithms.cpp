@@ -2,11 +2,13 @@
 #include "antiphon/library_algorithms.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <map>
 
 #include "antiphon/error.hpp"
+#include "cost/link_loads.hpp"
 #include "json/node.hpp"
 #include "libraries/tables.hpp"
 
@@ -16,6 +18,8 @@ namespace {
 
 /// Algorithms are made of others, and those of others again; no library goes deeper.
 constexpr int max_depth = 4;
+/// Of ranks with more operations, which take long to build, one is looked at.
+constexpr std::ptrdiff_t most_operations_looked_at = 4096;
 
 const Json& all_tables() {
   static const Json tables = JsonNode::parse(library_tables_json, std::size_t{1} << 20);
@@ -173,7 +177,9 @@ struct LibraryAlgorithms::Impl {
     const int per_node = (place.ranks + cluster.nodes() - 1) / cluster.nodes();
     if (over == "node") on.among = Among::node, on.ranks = per_node;
     if (over == "leaders") on.among = Among::leaders, on.ranks = cluster.nodes();
-    if (over == "acting") on.ranks = static_cast<int>(std::bit_floor(static_cast<unsigned>(place.ranks)));
+    const auto acting = static_cast<int>(std::bit_floor(static_cast<unsigned>(place.ranks)));
+    if (over == "acting") on.ranks = acting;
+    if (over == "pairs") on.ranks = place.ranks > acting ? 2 : 1;
     ++on.depth;
     PredictedCall call = whole;
     call.collective = collective;
@@ -223,6 +229,33 @@ Cluster cluster_of(const LibraryPart& part, const Cluster& cluster) {
   return part.ranks == cluster.ranks() ? cluster : cluster.resized(part.ranks);
 }
 
+/// How much of a burst the ports of shaped links let pass at once before each part: what the parts before have left.
+class Burst {
+ public:
+  [[nodiscard]] Cluster left_on(const Cluster& cluster) const {
+    if (share_ == 1) return cluster;
+    Profile profile = cluster.profile();
+    for (NodeEntry& node : profile.topology.nodes) node.burst_bytes *= share_;
+    return {std::move(profile), {cluster.node_of_rank().begin(), cluster.node_of_rank().end()}};
+  }
+
+  /// Takes what a part sends. A bucket fills at the port's rate.
+  void use(const LibraryPart& part, const Cluster& cluster, double seconds) {
+    const NodeEntry& port = cluster.entry(0);
+    if (port.burst_bytes <= 0) return;
+    const std::array<int, 3> ranks{0, part.ranks / 2, part.ranks - 1};
+    const auto build = [&](int rank) {
+      const Algorithm& algorithm = *part.choice.algorithm;
+      return algorithm.build(problem_of(part.call, rank, part.ranks, algorithm, part.choice.parameters));
+    };
+    const double sending_s = port_s(cluster, build, ranks, most_operations_looked_at);
+    share_ = std::clamp(share_ + (seconds - sending_s) * port.port_bytes_per_s / port.burst_bytes, 0.0, 1.0);
+  }
+
+ private:
+  double share_ = 1;
+};
+
 }  // namespace
 
 std::optional<std::vector<LibraryPart>> LibraryAlgorithms::parts(const PredictedCall& call,
@@ -245,14 +278,17 @@ std::optional<double> LibraryAlgorithms::predict_seconds(const PredictedCall& ca
   double once_s = 0;
   double repeated_s = 0;
   bool known = true;
+  Burst burst;
   for (const LibraryPart& part : *all) {
-    const auto predicted = predict(part.call, *part.choice.algorithm, part.choice.parameters, cluster_of(part, cluster),
+    const Cluster part_of = cluster_of(part, cluster);
+    const auto predicted = predict(part.call, *part.choice.algorithm, part.choice.parameters, burst.left_on(part_of),
                                    nullptr, as_numbered);
     if (!predicted) return std::nullopt;
     if (predicted->given_up) {
       known = false;
       continue;
     }
+    if (all->size() > 1) burst.use(part, part_of, predicted->seconds);
     // The segments of several parts are under way at the same time: the slowest part counts.
     const double times = static_cast<double>(part.times);
     if (part.times == 1) once_s += predicted->seconds;

@@ -40,6 +40,12 @@ TEST_CASE("library algorithms: parts of calls") {
   const auto* mpich = LibraryAlgorithms::of("mpich MPICH Version: 4.0.2");
   CHECK(text(mpich->parts({Collective::bcast, 65536, 0, 8, true}, one_each)) ==
         "scatter binomial 4096 on 16 all x1; allgather recursive_doubling 4096 on 16 all x1");
+  // Beyond a power of two, pairs reduce a half each, one rank of each pair acts for both, and gives it the whole.
+  CHECK(
+      text(open_mpi_5()->parts({Collective::allreduce, 16384, 0, 8, true}, Cluster::blocked(profile, 6, 1))) ==
+      "reduce rabenseifner 16384 on 2 all x1; allreduce rabenseifner 16384 on 4 all x1; bcast flat 16384 on 2 all x1");
+  CHECK(text(open_mpi_5()->parts({Collective::allreduce, 16384, 0, 8, true}, Cluster::blocked(profile, 8, 1))) ==
+        "allreduce rabenseifner 16384 on 8 all x1");
   // Open MPI 4.1 does not work node by node.
   const auto* old = LibraryAlgorithms::of("openmpi Open MPI v4.1.4");
   CHECK(text(old->parts({Collective::bcast, 200000, 0, 8, true}, four_each)).find("leaders") == std::string::npos);
@@ -79,4 +85,15 @@ TEST_CASE("library algorithms: what takes too much work is not taken for long") 
   const auto longer = open_mpi_5()->predict_seconds(call, cluster, little_time);
   REQUIRE(longer);
   CHECK(std::isinf(*longer));
+}
+
+TEST_CASE("library algorithms: a port lets a burst pass once, not before each part") {
+  constexpr double port_bits_per_s = 1e8;
+  constexpr std::int64_t burst_bytes = 8000, bytes = 8192;
+  Profile profile = Profile::guess(6, 1, port_bits_per_s);
+  profile.refine_guess({0, 1, burst_bytes, 0, 0});
+  const auto seconds = open_mpi_5()->predict_seconds({Collective::allreduce, bytes}, Cluster::blocked(profile, 6, 1));
+  REQUIRE(seconds);
+  // The first rank sends half of the vector, 3/2 of it among the four that act, and all of it.
+  CHECK(*seconds > (3.0 * bytes - burst_bytes) * 8 / port_bits_per_s);
 }

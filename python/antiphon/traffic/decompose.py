@@ -153,9 +153,11 @@ class Groups:
             return [members for members in self.by_node if len(members) > 1]
         if over == "leaders":
             return [self.leaders]
-        ranks = len(self.nodes)
-        everybody = np.arange(ranks, dtype=np.int32)
-        return [everybody if over == "all" else everybody[(everybody >= 2 * pairs_of(ranks)) | (everybody % 2 == 0)]]
+        everybody = np.arange(len(self.nodes), dtype=np.int32)
+        paired, others = np.split(everybody, [2 * pairs_of(len(everybody))])
+        if over == "pairs":
+            return list(paired.reshape(-1, 2))
+        return [everybody if over == "all" else np.concatenate([paired[::2], others])]
 
     def leader_of(self, rank: int) -> int:
         """The leader of the rank's node."""
@@ -196,16 +198,6 @@ def pairs_of(ranks: int) -> int:
     return ranks - (1 << (ranks.bit_length() - 1))
 
 
-def _halves_of_pairs(call: CollectiveCall, over: Groups) -> list[tuple[int, int, int, int]]:
-    """Partners swap halves, the odd one gives its half of the sum to the even one, and gets the whole in the end."""
-    rows = []
-    for even in range(0, 2 * pairs_of(call.ranks), 2):
-        left = call.bytes // call.element_bytes // 2 * call.element_bytes
-        right = call.bytes - left
-        rows += [(even, even + 1, 2, right + call.bytes), (even + 1, even, 2, left + right)]
-    return rows
-
-
 def _first_to_root(call: CollectiveCall, over: Groups) -> list[tuple[int, int, int, int]]:
     return [(0, call.root, 1, call.bytes)]
 
@@ -234,7 +226,6 @@ def _shift(call: CollectiveCall, over: Groups) -> list[tuple[int, int, int, int]
 MOVES = {
     "root_to_leader": _root_to_leader,
     "leader_to_root": _leader_to_root,
-    "halves_of_pairs": _halves_of_pairs,
     "first_to_root": _first_to_root,
     "last_to_first": _last_to_first,
     "mirrored": _mirrored,
