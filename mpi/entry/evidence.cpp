@@ -189,8 +189,9 @@ void Evidence::conclude() {
   offered_.reset();
   const auto in_use = static_cast<std::size_t>(turns_.in_use());
   if (turns_.knows()) {
-    decided_ = true;
-    ways_[in_use].reason = why();
+    measured_ = why();
+    // The figures change with each decision; calls of the same way are one row of the summary all the same.
+    ways_[in_use].reason = measured_.substr(0, measured_.find(": ")) + ": see \"tried\"";
   }
   if (turns_.in_use() != before) announce();
 }
@@ -215,7 +216,7 @@ void Evidence::announce() const {
   const auto in_use = static_cast<std::size_t>(turns_.in_use());
   warn(std::string(name(calls_.collective)) + " of " + std::to_string(calls_.sizes.least) + " to " +
        std::to_string(calls_.sizes.most) + " bytes on " + std::to_string(shape_.size) + " ranks: now " +
-       texts_[in_use] + " (" + ways_[in_use].reason + ")");
+       texts_[in_use] + " (" + (turns_.knows() ? measured_ : ways_[in_use].reason) + ")");
 }
 
 Json Evidence::row() const {
@@ -243,7 +244,7 @@ Json Evidence::row() const {
 
 Json Evidence::rule() const {
   // After a change of the network, what was found last is still the best that a next run can begin with.
-  if (!turns_.knows() && !decided_) return nullptr;
+  if (!turns_.knows() && measured_.empty()) return nullptr;
   const auto in_use = static_cast<std::size_t>(turns_.in_use());
   const auto only = [](std::int64_t value) { return Json::array({value, value}); };
   Json rule{{"collective", name(calls_.collective)}};
@@ -258,7 +259,7 @@ Json Evidence::rule() const {
   if (is_reduction(calls_.collective)) rule["commutative"] = calls_.commutative;
   if (world.mpi == "openmpi" || world.mpi == "mpich") rule["mpi"] = world.mpi;
   rule["use"] = texts_[in_use];
-  std::string reason = turns_.knows() ? why() : ways_[in_use].reason;
+  std::string reason = turns_.knows() ? why() : measured_;
   rule["why"] = reason.replace(0, std::string("measured in this run").size(), "measured in an earlier run");
   return rule;
 }

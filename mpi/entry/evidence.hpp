@@ -88,7 +88,7 @@ class Evidence {
   std::vector<Choice> ways_;
   std::vector<std::string> texts_;
   Turns turns_;
-  bool decided_ = false;  ///< some comparison has ended in this run
+  std::string measured_;  ///< by the last comparison that has ended in this run, in words
   std::optional<Turns> offered_;
   bool agreed_ = false;  ///< once
   bool rides_ = false;   ///< ranks agree while calls go on

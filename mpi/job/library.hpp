@@ -39,8 +39,8 @@ struct AddressRange {
 };
 extern AddressRange library_code;
 
-/// Returns the address of one of Open MPI's predefined objects (MPI_COMM_WORLD and the like stand for them), or null
-/// without Open MPI.
+/// Returns the address of one of Open MPI's predefined objects (MPI_COMM_WORLD and the like stand for them) or of
+/// another of its symbols; null without Open MPI.
 void* predefined_object(const char* symbol) noexcept;
 
 }  // namespace antiphon::mpi

@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "job/library.hpp"
-#include "job/library_variables.hpp"
 
 namespace antiphon::mpi {
 
@@ -43,6 +42,10 @@ bool library_messages_are_known_within_nodes() {
   return std::string_view(static_cast<const char*>(record), record_bytes).find(wanted) != std::string_view::npos;
 }
 
-bool library_yields() { return LibraryVariables().flag("mpi_yield_when_idle").value_or(false); }
+bool library_yields() {
+  // Open MPI's own record: version 5 gives cores away on crowded nodes, whatever its variable says.
+  const void* const record = predefined_object("opal_progress_yield_when_idle");
+  return record != nullptr && *static_cast<const bool*>(record);
+}
 
 }  // namespace antiphon::mpi

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Control variables of the MPI library (MPI_T): its settings, whatever file, option or environment they came from.
+// Control variables of the MPI library: its settings, whatever file, option or environment they came from.
 #pragma once
 
 #include <optional>
@@ -14,13 +14,12 @@ class LibraryVariables {
   LibraryVariables(const LibraryVariables&) = delete;
   LibraryVariables& operator=(const LibraryVariables&) = delete;
 
-  /// Returns a variable that is true or false; nothing where the library has no such variable.
-  [[nodiscard]] std::optional<bool> flag(const char* name) const;
-  /// Returns a variable of type char; nothing where the library has no such variable.
+  /// Returns a variable that is a text; nothing where the library has no such variable, or does not use the part of it
+  /// that has.
   [[nodiscard]] std::optional<std::string> text(const char* name) const;
 
  private:
-  bool usable_ = false;
+  bool asks_tools_ = false;  ///< MPI_T is in use
 };
 
 }  // namespace antiphon::mpi

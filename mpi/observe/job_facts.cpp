@@ -48,7 +48,7 @@ Fact credit_fact() {
 /// Returns who lets other ranks have the core of a rank that waits.
 Fact waiting_fact() {
   switch (world.yields) {
-    case Yields::library: return {"waiting", "the library gives the core away", "mpi_yield_when_idle"};
+    case Yields::library: return {"waiting", "the library gives the core away", "the library"};
     case Yields::here: return {"waiting", "Antiphon gives the core away", "the library does not"};
     default: return {"waiting", "the core is kept", "ANTIPHON_YIELD"};
   }

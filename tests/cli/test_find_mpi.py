@@ -155,10 +155,20 @@ def script(folder: Path, interpreter: str) -> str:
     return str(file)
 
 
-def test_a_shell_script_needs_the_option(mpi, tmp_path):
+def test_a_shell_script_is_taken_to_use_the_launcher_on_the_path(mpi, tmp_path):
     name = script(tmp_path, "/bin/sh -e")
+    found = find_mpi(name, env={"PATH": str(mpi.launcher.parent)})
+    assert found.libmpi.resolve().parent == mpi.libmpi.resolve().parent and found.redirect and not found.late
+    assert found.launcher.parent == mpi.launcher.parent and "does not tell its MPI" in found.note
+
+
+@pytest.mark.parametrize("launcher", [None, "/bin/true"], ids=["none", "of no MPI"])
+def test_a_shell_script_needs_the_option_without_a_launcher(mpi, tmp_path, launcher):
+    name = script(tmp_path, "/bin/sh -e")
+    if launcher:
+        (tmp_path / "mpirun").symlink_to(launcher)
     with pytest.raises(AntiphonError) as error:
-        find_mpi(name)
+        find_mpi(name, env={"PATH": str(tmp_path)})
     assert "script of sh" in message(error) and "--mpi" in error.value.hint
     found = find_mpi(name, str(mpi.libmpi))
     assert found.libmpi == mpi.libmpi and found.redirect and not found.late
@@ -187,5 +197,5 @@ def test_mpi4py_is_asked(how, tmp_path):
 def test_a_python_without_mpi4py(tmp_path):
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "bare"], check=True, timeout=60)
     with pytest.raises(AntiphonError) as error:
-        find_mpi(str(tmp_path / "bare" / "bin" / "python"))
+        find_mpi(str(tmp_path / "bare" / "bin" / "python"), env={"PATH": str(tmp_path)})
     assert "has no mpi4py" in message(error)

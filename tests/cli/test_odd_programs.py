@@ -86,8 +86,6 @@ CASES = {
     "an interpreter that is gone": ([*RUN, "./no-interpreter"], "its interpreter '/no/such/interpreter' was not found"),
     "no interpreter": ([*RUN, "./empty-interpreter"], "its interpreter '' was not found"),
     "env of nothing": ([*RUN, "./env-interpreter"], "its interpreter 'no-such-python' was not found"),
-    "a script with variables": ([*RUN, "./script"], "a script of sh; its MPI cannot be told"),
-    "a script in latin-1": ([*RUN, "./latin-1"], "a script of sh; its MPI cannot be told"),
     "a shell with a script": ([*RUN, "sh", "./script"], "sh: is not linked to an MPI library"),
     "a shell with a command": ([*RUN, "sh", "-c", "./solver"], "sh: is not linked to an MPI library"),
     "a shell alone": ([*RUN, "sh"], "sh: is not linked to an MPI library"),
@@ -157,6 +155,25 @@ def test_it_is_said_what_is_wrong(name: str, here: Path, capsys: pytest.CaptureF
     assert code == 2, err
     assert len(lines) == 2 and lines[0].startswith("error: ") and lines[1].startswith("hint: "), err
     assert said in lines[0]
+
+
+@pytest.mark.parametrize("name", ["script", "latin-1"])
+def test_a_script_runs_with_the_launcher_on_the_path(
+    name: str, here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """GIVEN a script with variables, or one in latin-1 THEN the MPI is the launcher's, which is said; without: error."""
+    launcher = mpi.discover()[0].launcher
+    assert launcher is not None
+    monkeypatch.setenv("PATH", str(launcher.parent), prepend=":")
+    code, err = answer([*RUN, f"./{name}"], capsys)
+    assert code == 0
+    assert (
+        err.startswith(f"hint: ./{name} does not tell its MPI: with that of {launcher.parent}/mpirun")
+        and "--mpi" in err
+    )
+    monkeypatch.setenv("PATH", str(here))
+    code, err = answer([*RUN, f"./{name}"], capsys)
+    assert code == 2 and "a script of sh; its MPI cannot be told" in err
 
 
 def test_a_static_starter_with_mpi_is_told(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,9 +22,9 @@ RANKS = 4
 def run(compiled: Callable[..., Path], run_ranks: Callable[..., Any]) -> Callable[..., Any]:
     """Runs the program with known calls."""
 
-    def run(mpi: Mpi, *arguments: str, **variables: Any) -> Any:
+    def run(mpi: Mpi, *arguments: str, ranks: int = RANKS, **variables: Any) -> Any:
         program = compiled(mpi, [HERE / "programs" / "summary.c"])
-        result = run_ranks(mpi, RANKS, [program, *arguments], **variables)
+        result = run_ranks(mpi, ranks, [program, *arguments], **variables)
         assert result.returncode == 0, result.text
         return result
 
@@ -118,6 +118,7 @@ def test_who_gives_the_core_away(native: Mpi, run: Callable[..., Any], library_d
     """GIVEN a library that gives cores away while it waits, or does not THEN Antiphon does what is left."""
     if native.family != "openmpi":
         pytest.skip("Open MPI alone has a variable for it")
-    result = run(native, OMPI_MCA_mpi_yield_when_idle=library_does)
+    # Where there are more ranks than cores, Open MPI 5 does it in any case.
+    result = run(native, ranks=2, OMPI_MCA_mpi_yield_when_idle=library_does)
     (waiting,) = [fact for fact in result.summary["facts"] if fact["name"] == "waiting"]
     assert waiting["value"].startswith(who), waiting

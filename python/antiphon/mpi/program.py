@@ -144,7 +144,8 @@ def find_mpi(program: str, choice: str | None = None, env: Mapping[str, str] | N
              args: Sequence[str] = ()) -> Mpi:  # fmt: skip
     """The MPI that `program` is to be run with: its own, or the one that `choice` (`--mpi`) names.
 
-    A program without MPI may start one that has it: `args` and scripts are searched for its name.
+    A program without MPI may start one that has it: `args` and scripts are searched for its name. Where a script names
+    none, it is taken to use the MPI of the launcher on the PATH.
     """
     env = os.environ if env is None else env
     file = locate(program)
@@ -161,9 +162,12 @@ def find_mpi(program: str, choice: str | None = None, env: Mapping[str, str] | N
     if used is not None:
         return _of_uses(program, used, env)
     started = _of_started(file, args, env)
-    if started is None:
-        raise AntiphonError(f"{program}: {_no_mpi(file)}", hint=_no_mpi_hint(file))
-    return replace(started[1], note=f"{program} starts {started[0]}: with its MPI, {started[1].label}")
+    if started is not None:
+        return replace(started[1], note=f"{program} starts {started[0]}: with its MPI, {started[1].label}")
+    if (launching := _of_path(file, env)) is not None:
+        with_that = f"with that of {launching.launcher}, {launching.label} (--mpi names another)"
+        return replace(launching, note=f"{program} does not tell its MPI: {with_that}")
+    raise AntiphonError(f"{program}: {_no_mpi(file)}", hint=_no_mpi_hint(file))
 
 
 def _of_uses(program: str, used: Uses, env: Mapping[str, str]) -> Mpi:
@@ -194,6 +198,16 @@ def _of_started(file: Path, args: Sequence[str], env: Mapping[str, str]) -> tupl
         names = " and ".join(f"{path} ({its.label})" for path, its in found.values())
         raise AntiphonError(f"{file.name} names programs of several MPI libraries: {names}", hint=CHOOSE)
     return next(iter(found.values()), None)
+
+
+def _of_path(file: Path, env: Mapping[str, str]) -> Mpi | None:
+    """The MPI whose launcher the user would type, for a script, which may start or load anything; None if none is."""
+    is_script = python_of(file) is not None or interpreter_of(file) != file
+    launchers = (shutil.which(name, path=env.get("PATH", "")) for name in ("mpirun", "mpiexec"))
+    for launcher in filter(None, launchers if is_script else ()):
+        with contextlib.suppress(AntiphonError):
+            return _chosen(file, launcher, env)
+    return None
 
 
 def _any_for_python(file: Path, env: Mapping[str, str], error: AntiphonError) -> Mpi:
