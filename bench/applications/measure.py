@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What do other people's programs gain? Runs Debian's HPC Challenge, LAMMPS and CP2K in a lab, without and with.
+"""What do other people's programs gain? Runs programs of Debian in a lab, without Antiphon and with it.
 
-  apt-get install hpcc lammps cp2k
-  python bench/applications/measure.py --pairs 5 --json FILE lammps cp2k hpcc
+  apt-get install hpcc lammps cp2k gpaw abinit abinit-data ptscotch examl
+  python bench/applications/measure.py --pairs 5 --json FILE lammps cp2k hpcc gpaw abinit ptscotch examl
   python bench/applications/measure.py --table FILE.gz
 
 The programs are as the distribution built them, for its Open MPI. Runs alternate; each is by an empty cache, with
@@ -14,107 +14,22 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import shutil
 import statistics
 import tempfile
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from programs import PRINTED, Application, load
 
 from antiphon import packed
 from antiphon.documents import parse_json
 from antiphon.lab import Lab, load_cluster
 from antiphon.mpi import Mpi, by_name, launch
 
-HERE = Path(__file__).resolve().parent
-#: The inputs of the test suites of others; those of eight ranks are made of them.
-INPUTS = HERE.parents[1] / "tests" / "conformance" / "programs"
 KINDS = ("plain", "antiphon")
 CLUSTER = 'name = "applications"\nnodes = {nodes}\nranks_per_node = {per_node}\nrate = "{rate}"\n'
-
-
-def lammps_figures(folder: Path) -> dict[str, float]:
-    """The time of all steps, and that of the mesh, whose transforms are collectives."""
-    text = (folder / "log.lammps").read_text(encoding="utf-8")
-    loop, mesh = re.search(r"Loop time of ([\d.]+)", text), re.search(r"Kspace +\| *[\d.]+ *\| *([\d.]+)", text)
-    assert loop is not None and mesh is not None, text[-2000:]
-    return {"all steps": float(loop[1]), "mesh (Kspace)": float(mesh[1])}
-
-
-def lammps_result(folder: Path) -> str:
-    """The energies of the last step."""
-    text = (folder / "log.lammps").read_text(encoding="utf-8")
-    return text.partition("Loop time")[0].strip().splitlines()[-1]
-
-
-def cp2k_figures(folder: Path) -> dict[str, float]:
-    text = (folder / "water.out").read_text(encoding="utf-8")
-    found = re.search(r"^ CP2K +\d+ .* (\d+\.\d+)$", text, re.MULTILINE)
-    assert found is not None, text[-2000:]
-    return {"whole calculation": float(found[1])}
-
-
-def cp2k_result(folder: Path) -> str:
-    text = (folder / "water.out").read_text(encoding="utf-8")
-    return " ".join(re.findall(r"ENERGY\| Total.*?(-?[\d.]+)$", text, re.MULTILINE))
-
-
-def hpcc_values(folder: Path) -> dict[str, str]:
-    text = (folder / "hpccoutf.txt").read_text(encoding="utf-8", errors="replace")
-    return dict(line.split("=", 1) for line in text.splitlines() if re.fullmatch(r"\w+=[-\w.+]+", line))
-
-
-def hpcc_figures(folder: Path) -> dict[str, float]:
-    """Rates, as their inverse: what one unit of work takes."""
-    rates = {
-        "HPL": "HPL_Tflops",
-        "PTRANS": "PTRANS_GBs",
-        "FFT": "MPIFFT_Gflops",
-        "RandomAccess": "MPIRandomAccess_GUPs",
-    }
-    values = hpcc_values(folder)
-    return {name: 1 / float(values[key]) for name, key in rates.items()}
-
-
-def hpcc_result(folder: Path) -> str:
-    return "Success=" + hpcc_values(folder)["Success"]
-
-
-@dataclass(frozen=True)
-class Application:
-    """A program of the distribution, its input, and how to read what it says."""
-
-    argv: tuple[str, ...]
-    input: Path
-    figures: Callable[[Path], dict[str, float]]
-    result: Callable[[Path], str]
-    #: What is written otherwise than in the file.
-    changes: Mapping[str, str] = field(default_factory=dict)
-
-    def write_input(self, folder: Path) -> None:
-        """Writes the input into the directory of a run."""
-        text = self.input.read_text(encoding="utf-8")
-        for old, new in self.changes.items():
-            assert text.count(old) == 1, (self.input, old)
-            text = text.replace(old, new)
-        (folder / self.input.name).write_text(text, encoding="utf-8")
-
-
-APPLICATIONS = {
-    "lammps": Application(("lmp", "-in", "in.pppm"), INPUTS / "in.pppm", lammps_figures, lammps_result),
-    "cp2k": Application(
-        ("cp2k.psmp", "-i", "water.inp", "-o", "water.out"), HERE / "water.inp", cp2k_figures, cp2k_result
-    ),
-    "hpcc": Application(
-        ("hpcc",),
-        INPUTS / "hpccinf.txt",
-        hpcc_figures,
-        hpcc_result,
-        {"480          Ns": "640          Ns", "2            Qs": "4            Qs"},
-    ),
-}
 
 
 def run(lab: Lab, mpi: Mpi, application: Application, kind: str) -> dict[str, Any]:
@@ -124,8 +39,12 @@ def run(lab: Lab, mpi: Mpi, application: Application, kind: str) -> dict[str, An
         application.write_input(folder)
         argv = [shutil.which(application.argv[0]) or application.argv[0], *application.argv[1:]]
         env = {"OMP_NUM_THREADS": "1", "XDG_CACHE_HOME": name}
-        preload = [launch.preload_object(mpi.abi)] if kind == "antiphon" else []
-        lab.mpirun(mpi, lab.spec.ranks, argv, env=env, preload=preload, map_by="slot", cwd=folder).check()
+        preload = [launch.preload_object(mpi.abi), mpi.libmpi] if kind == "antiphon" else []
+        printed: list[str] = []
+        lab.mpirun(
+            mpi, lab.spec.ranks, argv, env=env, preload=preload, map_by="slot", cwd=folder, on_stdout=printed.append
+        ).check()
+        (folder / PRINTED).write_text("\n".join(printed), encoding="utf-8")
         return {"kind": kind, "figures": application.figures(folder), "result": application.result(folder)}
 
 
@@ -133,6 +52,7 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
     """Runs each program by turns."""
     found: dict[str, list[dict[str, Any]]] = {}
     mpi = by_name(args.mpi)
+    applications = load()
     with tempfile.TemporaryDirectory() as folder:
         cluster = Path(folder, "applications.toml")
         cluster.write_text(CLUSTER.format(nodes=args.nodes, per_node=args.ranks_per_node, rate=args.link_rate))
@@ -140,7 +60,7 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
             for name in args.applications:
                 for i in range(args.pairs):
                     for kind in KINDS if i % 2 == 0 else reversed(KINDS):
-                        found.setdefault(name, []).append(run(lab, mpi, APPLICATIONS[name], kind))
+                        found.setdefault(name, []).append(run(lab, mpi, applications[name], kind))
                         print(name, found[name][-1], flush=True)
     about = {"nodes": args.nodes, "ranks_per_node": args.ranks_per_node, "link_rate": args.link_rate}
     return {**about, "mpi": mpi.label, "runs": found}
@@ -177,7 +97,7 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--json", type=Path, metavar="FILE")
     parser.add_argument("--table", type=Path, metavar="FILE")
-    parser.add_argument("applications", nargs="*", choices=[[], *APPLICATIONS])
+    parser.add_argument("applications", nargs="*", choices=[[], *load()])
     args = parser.parse_args()
     document = measure(args) if args.table is None else parse_json(packed.unpack(args.table.read_bytes()))
     print(table(document))

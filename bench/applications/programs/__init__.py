@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs of a distribution, a file each: what runs, on which input, and how to read what it says."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+#: Beside this package; and those of the test suites of others.
+INPUTS = Path(__file__).resolve().parents[1] / "inputs"
+CONFORMANCE = Path(__file__).resolve().parents[3] / "tests" / "conformance" / "programs"
+#: What a program prints is in this file of its directory.
+PRINTED = "printed.txt"
+
+
+@dataclass(frozen=True)
+class Application:
+    """A program of the distribution, its input, and how to read what it says."""
+
+    argv: tuple[str, ...]
+    #: Writes the input into the directory of a run.
+    write_input: Callable[[Path], None]
+    #: Reads times, in seconds or in seconds for a unit of work, from that directory.
+    figures: Callable[[Path], dict[str, float]]
+    #: Reads the numbers that must be equal with Antiphon and without.
+    result: Callable[[Path], str]
+
+
+def load() -> dict[str, Application]:
+    """Returns all of them by their names."""
+    names = sorted(module.name for module in pkgutil.iter_modules(__path__))
+    return {name: importlib.import_module(f"{__name__}.{name}").APPLICATION for name in names}
+
+
+def copied(source: Path, **changes: str) -> Callable[[Path], None]:
+    """Returns what copies an input, with some lines written otherwise: `old="new"`, each found once."""
+
+    def copy(folder: Path) -> None:
+        text = source.read_text(encoding="utf-8")
+        for old, new in changes.items():
+            assert text.count(old) == 1, (source, old)
+            text = text.replace(old, new)
+        (folder / source.name).write_text(text, encoding="utf-8")
+
+    return copy
