@@ -28,6 +28,7 @@ from antiphon.documents import parse_json
 from antiphon.lab import Lab, load_cluster
 from antiphon.mpi import Mpi, by_name, launch
 
+APPLICATIONS = load()
 KINDS = ("plain", "antiphon")
 CLUSTER = 'name = "applications"\nnodes = {nodes}\nranks_per_node = {per_node}\nrate = "{rate}"\n'
 
@@ -52,7 +53,6 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
     """Runs each program by turns."""
     found: dict[str, list[dict[str, Any]]] = {}
     mpi = by_name(args.mpi)
-    applications = load()
     with tempfile.TemporaryDirectory() as folder:
         cluster = Path(folder, "applications.toml")
         cluster.write_text(CLUSTER.format(nodes=args.nodes, per_node=args.ranks_per_node, rate=args.link_rate))
@@ -60,7 +60,7 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
             for name in args.applications:
                 for i in range(args.pairs):
                     for kind in KINDS if i % 2 == 0 else reversed(KINDS):
-                        found.setdefault(name, []).append(run(lab, mpi, applications[name], kind))
+                        found.setdefault(name, []).append(run(lab, mpi, APPLICATIONS[name], kind))
                         print(name, found[name][-1], flush=True)
     about = {"nodes": args.nodes, "ranks_per_node": args.ranks_per_node, "link_rate": args.link_rate}
     return {**about, "mpi": mpi.label, "runs": found}
@@ -97,7 +97,7 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--json", type=Path, metavar="FILE")
     parser.add_argument("--table", type=Path, metavar="FILE")
-    parser.add_argument("applications", nargs="*", choices=[[], *load()])
+    parser.add_argument("applications", nargs="*", choices=[[], *APPLICATIONS])
     args = parser.parse_args()
     document = measure(args) if args.table is None else parse_json(packed.unpack(args.table.read_bytes()))
     print(table(document))

@@ -232,7 +232,9 @@ Cluster cluster_of(const LibraryPart& part, const Cluster& cluster) {
 /// How much of a burst the ports of shaped links let pass at once before each part: what the parts before have left.
 class Burst {
  public:
-  [[nodiscard]] Cluster left_on(const Cluster& cluster) const {
+  explicit Burst(double bytes) : bytes_(bytes) {}
+
+  [[nodiscard]] Cluster left_on(Cluster cluster) const {
     if (share_ == 1) return cluster;
     Profile profile = cluster.profile();
     for (NodeEntry& node : profile.topology.nodes) node.burst_bytes *= share_;
@@ -241,18 +243,18 @@ class Burst {
 
   /// Takes what a part sends. A bucket fills at the port's rate.
   void use(const LibraryPart& part, const Cluster& cluster, double seconds) {
-    const NodeEntry& port = cluster.entry(0);
-    if (port.burst_bytes <= 0) return;
+    if (bytes_ <= 0) return;
     const std::array<int, 3> ranks{0, part.ranks / 2, part.ranks - 1};
     const auto build = [&](int rank) {
       const Algorithm& algorithm = *part.choice.algorithm;
       return algorithm.build(problem_of(part.call, rank, part.ranks, algorithm, part.choice.parameters));
     };
     const double sending_s = port_s(cluster, build, ranks, most_operations_looked_at);
-    share_ = std::clamp(share_ + (seconds - sending_s) * port.port_bytes_per_s / port.burst_bytes, 0.0, 1.0);
+    share_ = std::clamp(share_ + (seconds - sending_s) * cluster.entry(0).port_bytes_per_s / bytes_, 0.0, 1.0);
   }
 
  private:
+  double bytes_;
   double share_ = 1;
 };
 
@@ -278,11 +280,11 @@ std::optional<double> LibraryAlgorithms::predict_seconds(const PredictedCall& ca
   double once_s = 0;
   double repeated_s = 0;
   bool known = true;
-  Burst burst;
+  Burst burst(cluster.entry(0).burst_bytes);
   for (const LibraryPart& part : *all) {
-    const Cluster part_of = cluster_of(part, cluster);
-    const auto predicted = predict(part.call, *part.choice.algorithm, part.choice.parameters, burst.left_on(part_of),
-                                   nullptr, as_numbered);
+    const Cluster part_of = burst.left_on(cluster_of(part, cluster));
+    const auto predicted =
+        predict(part.call, *part.choice.algorithm, part.choice.parameters, part_of, nullptr, as_numbered);
     if (!predicted) return std::nullopt;
     if (predicted->given_up) {
       known = false;

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,12 +36,20 @@ def load() -> dict[str, Application]:
     return {name: importlib.import_module(f"{__name__}.{name}").APPLICATION for name in names}
 
 
-def copied(source: Path, **changes: str) -> Callable[[Path], None]:
-    """Returns what copies an input, with some lines written otherwise: `old="new"`, each found once."""
+def found(pattern: str, file: Path) -> re.Match[str]:
+    """Returns where a program says this in a file. Without it, the error shows the end of the file."""
+    text = file.read_text(encoding="utf-8")
+    match = re.search(pattern, text, re.MULTILINE)
+    assert match is not None, text[-2000:]
+    return match
+
+
+def copied(source: Path, changes: Mapping[str, str] | None = None) -> Callable[[Path], None]:
+    """Returns what copies an input, with some lines written otherwise: new ones by old ones, each found once."""
 
     def copy(folder: Path) -> None:
         text = source.read_text(encoding="utf-8")
-        for old, new in changes.items():
+        for old, new in (changes or {}).items():
             assert text.count(old) == 1, (source, old)
             text = text.replace(old, new)
         (folder / source.name).write_text(text, encoding="utf-8")

@@ -6,15 +6,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from programs import INPUTS, PRINTED, Application, copied
+from programs import INPUTS, PRINTED, Application, copied, found
 
 
 def figures(folder: Path) -> dict[str, float]:
     """The time of the whole calculation on the first rank."""
-    text = (folder / "silicon.abo").read_text(encoding="utf-8")
-    found = re.search(r"individual time.*wall= +([\d.]+)", text)
-    assert found is not None, text[-2000:]
-    return {"whole calculation": float(found[1])}
+    return {"whole calculation": float(found(r"individual time.*wall= +([\d.]+)", folder / "silicon.abo")[1])}
 
 
 def result(folder: Path) -> str:

@@ -6,24 +6,18 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from programs import INPUTS, Application, copied
-
-
-def said(folder: Path) -> str:
-    return (folder / "water.out").read_text(encoding="utf-8")
+from programs import INPUTS, Application, copied, found
 
 
 def figures(folder: Path) -> dict[str, float]:
     """The time of the whole calculation."""
-    text = said(folder)
-    found = re.search(r"^ CP2K +\d+ .* (\d+\.\d+)$", text, re.MULTILINE)
-    assert found is not None, text[-2000:]
-    return {"whole calculation": float(found[1])}
+    return {"whole calculation": float(found(r"^ CP2K +\d+ .* (\d+\.\d+)$", folder / "water.out")[1])}
 
 
 def result(folder: Path) -> str:
     """The total energies."""
-    return " ".join(re.findall(r"ENERGY\| Total.*?(-?[\d.]+)$", said(folder), re.MULTILINE))
+    text = (folder / "water.out").read_text(encoding="utf-8")
+    return " ".join(re.findall(r"ENERGY\| Total.*?(-?[\d.]+)$", text, re.MULTILINE))
 
 
 APPLICATION = Application(

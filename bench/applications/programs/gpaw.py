@@ -6,14 +6,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from programs import INPUTS, PRINTED, Application, copied
+from programs import INPUTS, PRINTED, Application, copied, found
 
 
 def said(folder: Path) -> re.Match[str]:
-    text = (folder / PRINTED).read_text(encoding="utf-8")
-    found = re.search(r"energy (\S+) seconds (\S+)", text)
-    assert found is not None, text[-2000:]
-    return found
+    return found(r"energy (\S+) seconds (\S+)", folder / PRINTED)
 
 
 def figures(folder: Path) -> dict[str, float]:

@@ -28,4 +28,4 @@ def result(folder: Path) -> str:
     return "Success=" + values(folder)["Success"]
 
 
-APPLICATION = Application(("hpcc",), copied(CONFORMANCE / "hpccinf.txt", **EIGHT_RANKS), figures, result)
+APPLICATION = Application(("hpcc",), copied(CONFORMANCE / "hpccinf.txt", EIGHT_RANKS), figures, result)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from programs import PRINTED, Application
+from programs import PRINTED, Application, found
 
 EDGE = 56
 
@@ -29,10 +29,7 @@ def write_input(folder: Path) -> None:
 
 def figures(folder: Path) -> dict[str, float]:
     """The time of the cut on the slowest rank, without reading and writing."""
-    text = (folder / PRINTED).read_text(encoding="utf-8")
-    found = re.search(r"^T\tMapping.*max=([\d.]+)", text, re.MULTILINE)
-    assert found is not None, text[-2000:]
-    return {"cut into parts": float(found[1])}
+    return {"cut into parts": float(found(r"^T\tMapping.*max=([\d.]+)", folder / PRINTED)[1])}
 
 
 def result(folder: Path) -> str:
