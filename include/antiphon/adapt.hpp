@@ -76,7 +76,10 @@ class Turns {
   [[nodiscard]] bool timed() const { return slot_ < slots_.size() && slots_[slot_].call <= call_; }
   /// Ends a call that took `ns` here (if it was timed; no_time: it was done in another way after all). Returns true if
   /// the ranks must agree now.
-  bool done(std::int64_t ns);
+  bool done(std::int64_t ns) {
+    if (timed()) take_time(ns);
+    return ++call_ == length_;
+  }
   static constexpr std::int64_t no_time = -1;
   /// Sets the time of this round's n-th timed call, of a call that ends after done(), before the ranks agree; not in
   /// rows. A time that this rank does not know counts on no rank.
@@ -151,6 +154,7 @@ class Turns {
   [[nodiscard]] double ns_per_call(std::size_t slot) const {
     return static_cast<double>(time_of(slot)) / static_cast<double>(slots_[slot].calls);
   }
+  void take_time(std::int64_t ns);
   [[nodiscard]] std::vector<std::size_t> compared_slots() const;
   void find_typical();
   void account();

@@ -11,6 +11,7 @@
 
 #include "antiphon/credit.hpp"
 #include "compress/collectives.hpp"
+#include "entry/forget_passed.hpp"
 #include "entry/operations.hpp"
 #include "job/progress.hpp"
 #include "run/group_multicasts.hpp"
@@ -31,6 +32,7 @@ std::mutex abandoned_mutex;
 /// The library calls this when a communicator is freed, possibly from its progress inside one of our own calls.
 int delete_state(MPI_Comm, int, void* value, void*) {
   std::unique_ptr<CommState> state(static_cast<CommState*>(value));
+  passed_calls::forget();
   state->abandon();
   state->own().outlive_original();
   if (!state->has_calls_under_way()) return MPI_SUCCESS;
@@ -97,6 +99,13 @@ CommState::~CommState() {
   nonblocking_.reset();
   if (groups_) groups_->close();
   history_.reset();
+}
+
+OperationTags& CommState::tags_of_operations() {
+  if (!has_operations_) passed_calls::forget();
+  world.idle = false;
+  has_operations_ = true;
+  return tags_;
 }
 
 void CommState::take_from_first(std::span<char> text) {

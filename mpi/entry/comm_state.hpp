@@ -59,11 +59,7 @@ class CommState {
   [[nodiscard]] Staging& staging() { return staging_; }
 
   /// Returns tags for an operation beside the program's calls. All ranks ask in the same order.
-  OperationTags& tags_of_operations() {
-    world.idle = false;
-    has_operations_ = true;
-    return tags_;
-  }
+  OperationTags& tags_of_operations();
   /// Tells whether calls must not wait in the library because operations would not advance there; the same on all
   /// ranks.
   [[nodiscard]] bool must_not_wait_in_library() const { return has_operations_ && !operations_advance_always(); }

@@ -7,6 +7,7 @@
 #include "antiphon/credit.hpp"
 #include "compress/collectives.hpp"
 #include "entry/fate.hpp"
+#include "entry/forget_passed.hpp"
 #include "entry/learned.hpp"
 #include "job/warn.hpp"
 #include "job/world.hpp"
@@ -68,6 +69,12 @@ void Decisions::forget(Collective collective) {
   on_trial_ = nullptr;
   timed_ = nullptr;
   known_[index(collective)].clear();
+  passed_calls::forget();
+}
+
+void Decisions::note_due(Evidence& evidence) {
+  due_.push_back(&evidence);
+  passed_calls::forget();
 }
 
 void Decisions::set_override(Collective collective, const Override& value) {
@@ -285,9 +292,14 @@ const Choice& Decisions::use(Decision& decision) {
   const Collective collective = decision.asked.collective;
   on_trial_ = decision.trial.get();
   timed_ = nullptr;
+  evidence_of_last_ = decision.evidence;
+  stands_ = decision.calls_until_model == 0 && on_trial_ == nullptr && !world.has_planned_choices;
   if (Evidence* const evidence = decision.evidence) {
     const Choice& way = evidence->begin();
-    if (evidence->timed()) timed_ = evidence;
+    if (evidence->timed()) {
+      timed_ = evidence;
+      stands_ = false;
+    }
     note(collective, evidence->text());
     return way;
   }

@@ -21,6 +21,9 @@
 
 namespace antiphon::mpi {
 
+/// What a call that the library does has used.
+inline const std::string library_text = "library";
+
 /// Returns alltoallv under the credit protocol, with what the profile says of credit, or the defaults.
 const Choice& credit_choice();
 
@@ -67,8 +70,12 @@ class Decisions {
   /// Returns the evidence whose call was decided last if that call is timed, and ends that; else null.
   [[nodiscard]] Evidence* take_timed() { return std::exchange(timed_, nullptr); }
   [[nodiscard]] bool times_call() const { return timed_ != nullptr; }
+  /// Tells whether the last decision stands for like calls until overrides change or passed calls are forgotten: each
+  /// needs nothing but to be counted by its evidence, if it has some.
+  [[nodiscard]] bool stands() const { return stands_; }
+  [[nodiscard]] Evidence* evidence() const { return evidence_of_last_; }
   /// Notes that the ranks must agree on the times of nonblocking calls, at their next chance to wait.
-  void note_due(Evidence& evidence) { due_.push_back(&evidence); }
+  void note_due(Evidence& evidence);
   /// Returns those that were noted, the same on all ranks, and forgets them.
   [[nodiscard]] std::vector<Evidence*> take_due() { return std::exchange(due_, {}); }
   [[nodiscard]] bool has_due() const { return !due_.empty(); }
@@ -119,6 +126,8 @@ class Decisions {
   std::vector<std::unique_ptr<Evidence>> evidence_;
   CodingTrial* on_trial_ = nullptr;
   Evidence* timed_ = nullptr;
+  bool stands_ = false;
+  Evidence* evidence_of_last_ = nullptr;
   std::vector<Evidence*> due_;
 };
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "entry/forget_passed.hpp"
 #include "entry/waits.hpp"
 #include "job/clock.hpp"
 #include "job/progress.hpp"
@@ -193,7 +194,9 @@ void Evidence::conclude() {
     // The figures change with each decision; calls of the same way are one row of the summary all the same.
     ways_[in_use].reason = measured_.substr(0, measured_.find(": ")) + ": see \"tried\"";
   }
-  if (turns_.in_use() != before) announce();
+  if (turns_.in_use() == before) return;
+  passed_calls::forget();
+  announce();
 }
 
 /// Says which measurement the way in use rests on.

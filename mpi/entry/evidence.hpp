@@ -46,6 +46,13 @@ class Evidence {
   /// Begins a call and returns its way, the same on all ranks. If the call is timed(), end() must follow.
   const Choice& begin();
   [[nodiscard]] bool timed() const { return timed_; }
+  /// Counts a call that goes the way in use. Returns false if that needs begin() instead.
+  bool pass() {
+    if (due_ || is_sharing_ || turns_.timed()) return false;
+    ++number_;
+    turns_.done(Turns::no_time);  // never the last call of a round
+    return true;
+  }
   /// Returns the text of the way of the current call.
   [[nodiscard]] const std::string& text() const { return texts_[way_]; }
   /// Ends a timed call; `as_chosen` says that it went the chosen way. Returns true if the ranks must agree() now.

@@ -16,6 +16,7 @@
 #include "entry/aside.hpp"
 #include "entry/comm_state.hpp"
 #include "entry/device_buffers.hpp"
+#include "entry/passed_calls.hpp"
 #include "entry/progress_thread.hpp"
 #include "entry/workspace.hpp"
 #include "job/clock.hpp"
@@ -29,8 +30,6 @@
 namespace antiphon::mpi {
 
 namespace {
-
-const std::string library_text = "library";
 
 /// Runs the credit protocol for any sizes, without knowledge of other ranks' sizes. Returns an MPI error code, or
 /// nothing if the library must do this call.
@@ -194,6 +193,7 @@ Outcome attempt(const Call& given, CommState& state) {
   const Choice& choice = state.decisions().decide(asked(d, given.form == Form::plain));
   if (choice.algorithm == nullptr) {
     if (state.decisions().times_call()) outcome.timed = &state;
+    passed_calls::remember(d, state);
     outcome.fate = Fate::library_chosen;
     outcome.why = choice.reason;
     return outcome;
@@ -222,10 +222,8 @@ void account(const Call& call, const CommState& state, Outcome& outcome) {
   if (handled != MPI_SUCCESS) outcome.result = handled;
 }
 
-}  // namespace
-
-Outcome accelerate(const Call& call) {
-  if (!world.watches(call.collective)) return {};
+/// Looks at a call that nothing is remembered of.
+[[gnu::noinline]] Outcome look_at(const Call& call) {
   const double began_s = summary::enabled() || trace::on() ? now_s() : 0;
   Outcome outcome{.fate = Fate::foreign};
   try {
@@ -254,6 +252,13 @@ Outcome accelerate(const Call& call) {
     return {.fate = Fate::done, .result = MPI_ERR_NO_MEM};
   }
   return outcome;
+}
+
+}  // namespace
+
+Outcome accelerate(const Call& call) {
+  if (!world.watches(call.collective) || passed_calls::again(call)) return {};
+  return look_at(call);
 }
 
 void prepare_neighbours(MPI_Comm comm) {

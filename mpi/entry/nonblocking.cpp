@@ -12,6 +12,7 @@
 #include "entry/comm_state.hpp"
 #include "entry/device_buffers.hpp"
 #include "entry/intercept.hpp"
+#include "entry/passed_calls.hpp"
 #include "entry/persistent.hpp"
 #include "entry/progress_thread.hpp"
 #include "job/clock.hpp"
@@ -56,6 +57,7 @@ Outcome attempt(const Call& given, CommState& state, MPI_Request* request) {
   const Choice& choice = state.decisions().decide(asked_without_waiting(d, given.form == Form::plain));
   if (choice.algorithm == nullptr) {
     if (state.decisions().times_call()) outcome.timed = &state;
+    passed_calls::remember(d, state);
     outcome.why = choice.reason;
     return leave(Fate::library_chosen, outcome);
   }
@@ -75,7 +77,7 @@ Outcome attempt(const Call& given, CommState& state, MPI_Request* request) {
 }  // namespace
 
 Outcome start_nonblocking(const Call& call, MPI_Request* request) {
-  if (!world.watches()) return {};
+  if (!world.watches() || passed_calls::again(call)) return {};
   Outcome outcome{.fate = Fate::foreign};
   const double began_s = summary::enabled() || trace::on() ? now_s() : 0;
   try {

@@ -69,15 +69,12 @@ Turns::Turns(const Terms& terms)
   offer_agreement_ns(agreement_ns_);
 }
 
-bool Turns::done(std::int64_t ns) {
-  if (timed()) {
-    const Slot& slot = slots_[slot_];
-    std::int64_t& sum = numbers_[slot_ + heads];
-    if (call_ == slot.call) sum = 0;
-    sum = ns == no_time || sum == no_time ? no_time : std::min(sum + std::min(ns, longest_ns), longest_ns);
-    if (call_ + 1 == slot.call + slot.calls) ++slot_;
-  }
-  return ++call_ == length_;
+void Turns::take_time(std::int64_t ns) {
+  const Slot& slot = slots_[slot_];
+  std::int64_t& sum = numbers_[slot_ + heads];
+  if (call_ == slot.call) sum = 0;
+  sum = ns == no_time || sum == no_time ? no_time : std::min(sum + std::min(ns, longest_ns), longest_ns);
+  if (call_ + 1 == slot.call + slot.calls) ++slot_;
 }
 
 void Turns::set_time(std::size_t n, std::optional<std::int64_t> ns) {

@@ -75,6 +75,14 @@ def test_the_better_way_wins(turns: Any) -> None:
     assert off.lines("bits") == to_own.lines("bits")
 
 
+def test_calls_that_are_not_looked_at_are_counted(turns: Any) -> None:
+    """GIVEN no report, and ranks that remember different calls THEN the run still moves from the library to the better
+    way, all ranks alike.
+    """
+    result = turns("ssss", 120, slow_us="15000", ANTIPHON_SUMMARY="", ANTIPHON_VERBOSE="2")
+    assert any(f"now {CHAIN}" in line for line in result.lines("antiphon: bcast of 16384")), result.text
+
+
 def test_what_is_left_of_nonblocking_calls_decides(turns: Any) -> None:
     """GIVEN nonblocking calls whose start takes long by the rules' way WHEN there are blocking ones on the communicator
     THEN ranks agree there, and the run moves to the better way for nonblocking calls.

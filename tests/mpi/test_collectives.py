@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from itertools import zip_longest
 from pathlib import Path
@@ -151,6 +152,27 @@ def test_many_sizes(native: Mpi, compiled: Callable[..., Path], run_ranks: Calla
     long = [row for row in result.calls("bcast") if row["least_bytes"] >= 3072 and row["most_bytes"] < 5120]
     assert sum(row["calls"] for row in long) == 2 * 512
     assert {row["algorithm"].split(":")[0] for row in long} == {"split_binary"}
+
+
+def test_calls_that_go_to_the_library_again(
+    wheel: Mpi, compiled: Callable[..., Path], run_ranks: Callable[..., Any], tmp_path: Path
+) -> None:
+    """GIVEN like calls that go to the library, without a report WHEN their size, type, communicator, override or what
+    is under way changes THEN what they use does too.
+    """
+    chosen = [
+        ("bcast", [2, 2], 1024, "library"),
+        ("bcast", [3, None], 1024, "chain"),
+        ("allreduce", None, 1024, "ring"),
+    ]
+    rules = [{"collective": c, "ranks": ranks, "bytes": [least, None], "use": use} for c, ranks, least, use in chosen]
+    rules += [{"collective": collective, "use": "library"} for collective in ("bcast", "allreduce")]
+    profile = tmp_path / "profile.json"
+    profile.write_text(json.dumps({"decisions": {"version": 1, "rules": rules}}))
+    variables = {"ANTIPHON_NODES": "a,b,c,d", "ANTIPHON_PROFILE": str(profile), "ANTIPHON_ADAPT": "off"}
+    program = compiled(wheel, [PROGRAMS / "passed.c"], f"-I{PROGRAMS.parents[2] / 'include'}")
+    result = run_ranks(wheel, 4, [program], ANTIPHON_SUMMARY="", **variables)
+    assert result.text.split() == ["verified"], result.text
 
 
 def test_switched_off(wheel: Mpi, check: Check) -> None:

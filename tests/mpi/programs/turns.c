@@ -27,6 +27,15 @@ static void broadcast(int call, MPI_Comm comm) {
   for (int i = 0; i < bytes; ++i) wrong += data[i] != (call & 255);
 }
 
+/// Ranks 1, 3, … have communicators of their own besides.
+static void use_own_communicator(void) {
+  MPI_Comm own;
+  if (rank % 2 == 0) return;
+  MPI_Comm_dup(MPI_COMM_SELF, &own);
+  MPI_Barrier(own);
+  MPI_Comm_free(&own);
+}
+
 /// Broadcasts beside a computation; another call now and then lets ranks wait for each other.
 static void broadcast_beside(int call, MPI_Comm comm) {
   static unsigned char data[bytes];
@@ -106,6 +115,8 @@ int main(int argc, char** argv) {
     for (int call = 0; call < calls; ++call) {
       if (*kind == 'b') broadcast(call, MPI_COMM_WORLD);
       if (*kind == 'c') broadcast(call, own);
+      if (*kind == 's' && call % 3 == 0) use_own_communicator();
+      if (*kind == 's') broadcast(call, own);
       if (*kind == 'i') broadcast_beside(call, own);
       if (*kind == 'n') add_whole_beside(call);
       if (*kind == 'w') add_whole(call);
