@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What do other people's programs gain? Runs programs of Debian in a lab, without Antiphon and with it.
 
-  apt-get install hpcc lammps cp2k gpaw abinit abinit-data ptscotch examl
-  python bench/applications/measure.py --pairs 5 --json FILE lammps cp2k hpcc gpaw abinit ptscotch examl
+  apt-get install hpcc lammps cp2k gpaw abinit abinit-data ptscotch examl openfoam
+  python bench/applications/measure.py --pairs 5 --json FILE lammps cp2k hpcc gpaw abinit ptscotch examl openfoam
   python bench/applications/measure.py --table FILE.gz
 
 The programs are as the distribution built them, for its Open MPI. Runs alternate; each is by an empty cache, with
@@ -39,7 +39,7 @@ def run(lab: Lab, mpi: Mpi, application: Application, kind: str) -> dict[str, An
         folder = Path(name)
         application.write_input(folder)
         argv = [shutil.which(application.argv[0]) or application.argv[0], *application.argv[1:]]
-        env = {"OMP_NUM_THREADS": "1", "XDG_CACHE_HOME": name}
+        env = {"OMP_NUM_THREADS": "1", "XDG_CACHE_HOME": name, **application.env}
         preload = [launch.preload_object(mpi.abi), mpi.libmpi] if kind == "antiphon" else []
         printed: list[str] = []
         lab.mpirun(

@@ -7,7 +7,7 @@ import importlib
 import pkgutil
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 #: Beside this package; and those of the test suites of others.
@@ -28,6 +28,8 @@ class Application:
     figures: Callable[[Path], dict[str, float]]
     #: Reads the numbers that must be equal with Antiphon and without.
     result: Callable[[Path], str]
+    #: Variables that it needs.
+    env: Mapping[str, str] = field(default_factory=dict)
 
 
 def load() -> dict[str, Application]:
