@@ -48,21 +48,11 @@ static void add_ints(void* in, void* to, int* n, MPI_Datatype* type) {
   for (int i = 0; i < *n * bytes / (int)sizeof(int); ++i) ((int*)to)[i] += ((int*)in)[i];
 }
 
-/* Ranks 1 and 3 have communicators of their own besides, so that ranks differ in what they remember. */
-static void use_own_communicator(void) {
-  MPI_Comm own;
-  if (rank % 2 == 0) return;
-  MPI_Comm_dup(MPI_COMM_SELF, &own);
-  MPI_Barrier(own);
-  MPI_Comm_free(&own);
-}
-
 static void change_sizes_and_roots(void) {
   for (int i = 0; i < often; ++i) {
     broadcast(MPI_COMM_WORLD, few, "library", "short");
     broadcast(MPI_COMM_WORLD, few + i % 3, "library", "short");
     if (i % 4 == 3) broadcast(MPI_COMM_WORLD, many, "chain", "long");
-    if (i % 5 == 4) use_own_communicator();
   }
 }
 
