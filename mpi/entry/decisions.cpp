@@ -68,8 +68,14 @@ void Decisions::forget(Collective collective) {
   used_[index(collective)] = nullptr;
   on_trial_ = nullptr;
   timed_ = nullptr;
+  last_ = nullptr;
   known_[index(collective)].clear();
   passed_calls::forget();
+}
+
+bool Decisions::stands() const {
+  if (last_ == nullptr || times_call() || world.has_planned_choices) return false;
+  return last_->calls_until_model == 0 && last_->trial == nullptr;
 }
 
 void Decisions::note_due(Evidence& evidence) {
@@ -292,14 +298,10 @@ const Choice& Decisions::use(Decision& decision) {
   const Collective collective = decision.asked.collective;
   on_trial_ = decision.trial.get();
   timed_ = nullptr;
-  evidence_of_last_ = decision.evidence;
-  stands_ = decision.calls_until_model == 0 && on_trial_ == nullptr && !world.has_planned_choices;
+  last_ = &decision;
   if (Evidence* const evidence = decision.evidence) {
     const Choice& way = evidence->begin();
-    if (evidence->timed()) {
-      timed_ = evidence;
-      stands_ = false;
-    }
+    if (evidence->timed()) timed_ = evidence;
     note(collective, evidence->text());
     return way;
   }

@@ -70,10 +70,11 @@ class Decisions {
   /// Returns the evidence whose call was decided last if that call is timed, and ends that; else null.
   [[nodiscard]] Evidence* take_timed() { return std::exchange(timed_, nullptr); }
   [[nodiscard]] bool times_call() const { return timed_ != nullptr; }
-  /// Tells whether the last decision stands for like calls until overrides change or passed calls are forgotten: each
-  /// needs nothing but to be counted by its evidence, if it has some.
-  [[nodiscard]] bool stands() const { return stands_; }
-  [[nodiscard]] Evidence* evidence() const { return evidence_of_last_; }
+  /// Tells whether the decision that has just been made stands for like calls until passed calls are forgotten: each
+  /// needs nothing but to be counted by the decision's evidence, if it has some.
+  [[nodiscard]] bool stands() const;
+  /// Returns the evidence of the last decision, or null.
+  [[nodiscard]] Evidence* evidence() const { return last_ == nullptr ? nullptr : last_->evidence; }
   /// Notes that the ranks must agree on the times of nonblocking calls, at their next chance to wait.
   void note_due(Evidence& evidence);
   /// Returns those that were noted, the same on all ranks, and forgets them.
@@ -126,8 +127,7 @@ class Decisions {
   std::vector<std::unique_ptr<Evidence>> evidence_;
   CodingTrial* on_trial_ = nullptr;
   Evidence* timed_ = nullptr;
-  bool stands_ = false;
-  Evidence* evidence_of_last_ = nullptr;
+  const Decision* last_ = nullptr;
   std::vector<Evidence*> due_;
 };
 
