@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "antiphon/algorithm.hpp"
 #include "patterns/cut.hpp"
 #include "patterns/message_queues.hpp"
@@ -12,32 +14,45 @@ constexpr Parameter parameters[] = {
     {"window", Role::ahead, 2, 1, 1024, "pieces under way from one rank"},
     {"senders", Role::at_once, 2, 1, 1024, "ranks that may send to the root at a time"},
     {"eager_bytes", Role::border, 1024, 0, 1 << 30, "blocks up to this are sent without being asked for"},
+    {"unasked_bytes", Role::amount, 98304, 0, 1 << 30, "longer ones, too, while one of each rank fits into this"},
 };
 
-/// Short blocks come without being asked for; the root posts this many receives of them ahead.
-constexpr std::int64_t eager_ahead = 32;
+/// The root posts this many receives of unasked messages ahead.
+constexpr std::int64_t unasked_ahead = 32;
+/// Keeps what is asked for apart from what is not.
+constexpr int asked_tag = 1;
+/// A block up to so many times a rank's share of unasked bytes begins with that share.
+constexpr std::int64_t most_shares = 4;
+
+/// Returns how much of a block is sent without being asked for. Root and sender know the block, and so agree.
+std::int64_t unasked(const Problem& p, std::int64_t block_bytes) {
+  const std::int64_t share = p.parameter("unasked_bytes") / (p.size - 1);
+  if (block_bytes <= std::max(share, p.parameter("eager_bytes"))) return block_bytes;
+  return block_bytes <= most_shares * share ? share : 0;
+}
 
 void gather_at_root(Schedule& s, const Problem& p, Cut cut) {
-  const std::int64_t eager_bytes = p.parameter("eager_bytes");
   MessageQueues granted(p.parameter("senders"), cut);
-  MessageQueues eager(eager_ahead, {0, 1});
+  MessageQueues eager(unasked_ahead, {0, 1});
   for (int place = 1; place < p.size; ++place) {
     const int from = p.absolute(place);
     const Range block = p.output_block(from);
     if (block.bytes == 0) continue;
-    if (block.bytes <= eager_bytes) {
-      eager.add(s.recv(from, block, {eager.next()}, cut), block.bytes);
-      continue;
-    }
+    const std::int64_t eager_bytes = unasked(p, block.bytes);
+    if (eager_bytes > 0) eager.add(s.recv(from, block.sub(0, eager_bytes), {eager.next()}, cut), eager_bytes);
+    if (eager_bytes == block.bytes) continue;
     // Asked for while the last pieces of the one before are on their way, so that the wire never waits for the grant.
     const Dep asked = granted.within_window();
     s.send_token(from, {asked});
-    granted.add(s.recv(from, block, {asked}, cut), block.bytes);
+    const Range rest = block.sub(eager_bytes, block.bytes - eager_bytes);
+    granted.add(s.recv(from, rest, {asked}, cut, asked_tag), rest.bytes);
   }
 }
 
-/// The root asks a few ranks at a time for their blocks, so that they cannot overrun its port; short blocks come
-/// without being asked for. Cost (pLogP): (P−1) g(m) + L, and another L to ask (paper 5's flat gather, with grants).
+/// The root asks a few ranks at a time for their blocks, so that they cannot overrun its port. Blocks come without
+/// being asked for while one of each rank fits into its port: their senders need not wait for a root that is late.
+/// Longer blocks begin so, and fill the wire meanwhile. Cost (pLogP): (P−1) g(m) + L, and another L to ask (paper 5's
+/// flat gather, with grants).
 Schedule build(const Problem& p) {
   Schedule s;
   const Cut cut = cut_of(p, "piece_bytes");
@@ -47,9 +62,12 @@ Schedule build(const Problem& p) {
     return s;
   }
   if (p.bytes == 0) return s;
-  OpId granted = no_op;
-  if (p.bytes > p.parameter("eager_bytes")) granted = s.recv_token(p.root);
-  s.send(p.root, p.whole_input(), {granted}, cut);
+  const Range block = p.whole_input();
+  const std::int64_t eager_bytes = unasked(p, block.bytes);
+  if (eager_bytes > 0) s.send(p.root, block.sub(0, eager_bytes), {}, cut);
+  if (eager_bytes == block.bytes) return s;
+  const OpId granted = s.recv_token(p.root);
+  s.send(p.root, block.sub(eager_bytes, block.bytes - eager_bytes), {granted}, cut, asked_tag);
   return s;
 }
 
