@@ -16,8 +16,9 @@
 namespace {
 
 const char* const usage =
-    "usage: mpirun … antiphon-late LEAST_S MOST_S CALLS COLLECTIVE:BYTES…\n"
-    "Ranks rest for LEAST_S to MOST_S before each call. Prints a JSON object for each collective: seconds an "
+    "usage: mpirun … antiphon-late rest|compute LEAST_S MOST_S CALLS COLLECTIVE:BYTES…\n"
+    "Ranks rest or compute for LEAST_S to MOST_S before each call. Prints a JSON object for each collective: seconds "
+    "an\n"
     "iteration.\n";
 
 constexpr int calls_before = 10;  ///< the first ones are not measured
@@ -68,17 +69,31 @@ const std::map<std::string, Call> all_calls = {
      }},
 };
 
+/// What ranks do between calls.
+struct Between {
+  bool computes = false;  ///< else they leave their core to others
+  double least_s = 0;
+  double most_s = 0;
+
+  void pass(double seconds) const {
+    if (!computes) return std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+    const double end_s = MPI_Wtime() + seconds;
+    while (MPI_Wtime() < end_s) {
+    }
+  }
+};
+
 /// Returns how long an iteration takes in the mean.
-double measure(Stage& stage, const Call& call, int calls, double least_s, double most_s) {
+double measure(Stage& stage, const Call& call, int calls, const Between& between) {
   std::mt19937 random(static_cast<unsigned>(stage.rank + 1));
-  std::uniform_real_distribution<double> rests(least_s, most_s);
+  std::uniform_real_distribution<double> lengths(between.least_s, between.most_s);
   double began_s = 0;
   for (int i = -calls_before; i < calls; ++i) {
     if (i == 0) {
       MPI_Barrier(MPI_COMM_WORLD);
       began_s = MPI_Wtime();
     }
-    std::this_thread::sleep_for(std::chrono::duration<double>(rests(random)));
+    between.pass(lengths(random));
     call(stage);
   }
   MPI_Barrier(MPI_COMM_WORLD);
@@ -86,17 +101,16 @@ double measure(Stage& stage, const Call& call, int calls, double least_s, double
 }
 
 int run(int argc, char** argv) {
-  const double least_s = std::atof(argv[1]);
-  const double most_s = std::atof(argv[2]);
-  const int calls = std::atoi(argv[3]);
-  for (int i = 4; i < argc; ++i) {
+  const Between between{std::string(argv[1]) == "compute", std::atof(argv[2]), std::atof(argv[3])};
+  const int calls = std::atoi(argv[4]);
+  for (int i = 5; i < argc; ++i) {
     const std::string cell = argv[i];
     const std::size_t colon = cell.find(':');
     const auto found = all_calls.find(cell.substr(0, colon));
     const int bytes = colon == std::string::npos ? 0 : std::atoi(cell.c_str() + colon + 1);
     if (found == all_calls.end() || bytes <= 0 || calls <= 0) return 2;
     Stage stage(bytes);
-    const double seconds = measure(stage, found->second, calls, least_s, most_s);
+    const double seconds = measure(stage, found->second, calls, between);
     if (stage.rank == 0) std::printf("{\"cell\": \"%s\", \"seconds\": %.9g}\n", cell.c_str(), seconds);
   }
   return 0;
@@ -106,7 +120,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  const int rc = argc < 5 ? 2 : run(argc, argv);
+  const int rc = argc < 6 ? 2 : run(argc, argv);
   if (rc != 0) std::fputs(usage, stderr);
   MPI_Finalize();
   return rc;

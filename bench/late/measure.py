@@ -4,7 +4,8 @@
   for abi in openmpi mpich; do cmake --build build/wheel --target antiphon-late-$abi; done
   python bench/late/measure.py --nodes 8 --rest 3,6 --json FILE gather:8192 gatherv:8192
 
-Each rank rests for a while before each call, as if it computed on a core of its own. Launches on a lab alternate:
+Each rank rests for a while before each call, as if it computed on a core of its own; with --compute it computes on the
+core that it shares with others. Launches on a lab alternate:
 without Antiphon, with it, and with each choice of --choice. Shown is a loop's time for one iteration, the median over
 launches. Needs an idle machine.
 """
@@ -54,14 +55,16 @@ def main() -> None:
     parser.add_argument("--cluster", default="ethernet-16")
     parser.add_argument("--nodes", type=int, help="so many of its nodes, or more")
     parser.add_argument("--link-rate")
-    parser.add_argument("--rest", default="3,6", metavar="MS,MS", help="least and greatest rest before a call")
+    parser.add_argument("--rest", default="3,6", metavar="MS,MS", help="the least and the greatest before a call")
+    parser.add_argument("--compute", action="store_true", help="compute instead of resting")
     parser.add_argument("--calls", type=int, default=60)
     parser.add_argument("--launches", type=int, default=3)
     parser.add_argument("--choice", action="append", default=[], metavar="CHOICES", help="as --force takes them")
     parser.add_argument("--json", type=Path, metavar="FILE")
     parser.add_argument("cells", nargs="+", metavar="COLLECTIVE:BYTES")
     args = parser.parse_args()
-    words = [*(f"{float(ms) / 1e3:g}" for ms in args.rest.split(",")), str(args.calls), *args.cells]
+    words = ["compute" if args.compute else "rest"]
+    words += [*(f"{float(ms) / 1e3:g}" for ms in args.rest.split(",")), str(args.calls), *args.cells]
     spec = load_cluster(args.cluster).with_options(nodes=args.nodes, rate=args.link_rate)
     ways = ["without", "antiphon", *args.choice]
     samples: dict[str, dict[str, dict[str, list[float]]]] = {}
