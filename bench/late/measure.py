@@ -5,9 +5,8 @@
   python bench/late/measure.py --nodes 8 --rest 3,6 --json FILE gather:8192 gatherv:8192
 
 Each rank rests for a while before each call, as if it computed on a core of its own; with --compute it computes on the
-core that it shares with others. Launches on a lab alternate:
-without Antiphon, with it, and with each choice of --choice. Shown is a loop's time for one iteration, the median over
-launches. Needs an idle machine.
+core that it shares with others. Launches on a lab alternate: without Antiphon, with it, and with each choice of
+--choice. Shown is a loop's time for one iteration, the median over launches. Needs an idle machine.
 """
 
 from __future__ import annotations

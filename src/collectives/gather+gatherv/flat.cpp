@@ -24,28 +24,32 @@ constexpr int asked_tag = 1;
 /// A block up to so many times a rank's share of unasked bytes begins with that share.
 constexpr std::int64_t most_shares = 4;
 
-/// Returns how much of a block is sent without being asked for. Root and sender know the block, and so agree.
-std::int64_t unasked(const Problem& p, std::int64_t block_bytes) {
+struct Parts {
+  Range unasked;
+  Range asked;
+};
+
+/// Returns what of a block is sent without being asked for, and the rest. Root and sender know the block, and so agree.
+Parts parts_of(const Problem& p, const Range& block) {
   const std::int64_t share = p.parameter("unasked_bytes") / (p.size - 1);
-  if (block_bytes <= std::max(share, p.parameter("eager_bytes"))) return block_bytes;
-  return block_bytes <= most_shares * share ? share : 0;
+  std::int64_t unasked = 0;
+  if (block.bytes <= std::max(share, p.parameter("eager_bytes"))) unasked = block.bytes;
+  else if (block.bytes <= most_shares * share) unasked = share;
+  return {block.sub(0, unasked), block.sub(unasked, block.bytes - unasked)};
 }
 
 void gather_at_root(Schedule& s, const Problem& p, Cut cut) {
   MessageQueues granted(p.parameter("senders"), cut);
-  MessageQueues eager(unasked_ahead, {0, 1});
+  MessageQueues unasked(unasked_ahead, {0, 1});
   for (int place = 1; place < p.size; ++place) {
     const int from = p.absolute(place);
-    const Range block = p.output_block(from);
-    if (block.bytes == 0) continue;
-    const std::int64_t eager_bytes = unasked(p, block.bytes);
-    if (eager_bytes > 0) eager.add(s.recv(from, block.sub(0, eager_bytes), {eager.next()}, cut), eager_bytes);
-    if (eager_bytes == block.bytes) continue;
+    const Parts parts = parts_of(p, p.output_block(from));
+    if (parts.unasked.bytes > 0) unasked.add(s.recv(from, parts.unasked, {unasked.next()}, cut), parts.unasked.bytes);
+    if (parts.asked.bytes == 0) continue;
     // Asked for while the last pieces of the one before are on their way, so that the wire never waits for the grant.
     const Dep asked = granted.within_window();
     s.send_token(from, {asked});
-    const Range rest = block.sub(eager_bytes, block.bytes - eager_bytes);
-    granted.add(s.recv(from, rest, {asked}, cut, asked_tag), rest.bytes);
+    granted.add(s.recv(from, parts.asked, {asked}, cut, asked_tag), parts.asked.bytes);
   }
 }
 
@@ -61,13 +65,11 @@ Schedule build(const Problem& p) {
     s.copy(p.whole_input(), p.output_block(p.rank));
     return s;
   }
-  if (p.bytes == 0) return s;
-  const Range block = p.whole_input();
-  const std::int64_t eager_bytes = unasked(p, block.bytes);
-  if (eager_bytes > 0) s.send(p.root, block.sub(0, eager_bytes), {}, cut);
-  if (eager_bytes == block.bytes) return s;
+  const Parts parts = parts_of(p, p.whole_input());
+  if (parts.unasked.bytes > 0) s.send(p.root, parts.unasked, {}, cut);
+  if (parts.asked.bytes == 0) return s;
   const OpId granted = s.recv_token(p.root);
-  s.send(p.root, block.sub(eager_bytes, block.bytes - eager_bytes), {granted}, cut, asked_tag);
+  s.send(p.root, parts.asked, {granted}, cut, asked_tag);
   return s;
 }
 
