@@ -125,7 +125,7 @@ class Step {
     comm_ = where.comm(step, choice);
     if (shift_ == 0) {
       work_ = std::make_unique<bench::Workload>(step.at("collective").get<std::string>(), bytes_, step.value("root", 0),
-                                                comm_);
+                                                bench::Manner{}, comm_);
       return;
     }
     to_ = (where.rank() + shift_) % where.size();
