@@ -53,6 +53,7 @@ def main() -> None:
     parser.add_argument("--mpi", default="openmpi,mpich")
     parser.add_argument("--cluster", default="ethernet-16")
     parser.add_argument("--nodes", type=int, help="so many of its nodes, or more")
+    parser.add_argument("--ranks-per-node", type=int)
     parser.add_argument("--link-rate")
     parser.add_argument("--rest", default="3,6", metavar="MS,MS", help="the least and the greatest before a call")
     parser.add_argument("--compute", action="store_true", help="compute instead of resting")
@@ -64,7 +65,9 @@ def main() -> None:
     args = parser.parse_args()
     words = ["compute" if args.compute else "rest"]
     words += [*(f"{float(ms) / 1e3:g}" for ms in args.rest.split(",")), str(args.calls), *args.cells]
-    spec = load_cluster(args.cluster).with_options(nodes=args.nodes, rate=args.link_rate)
+    spec = load_cluster(args.cluster).with_options(
+        nodes=args.nodes, rate=args.link_rate, ranks_per_node=args.ranks_per_node
+    )
     ways = ["without", "antiphon", *args.choice]
     samples: dict[str, dict[str, dict[str, list[float]]]] = {}
     for name in args.mpi.split(","):

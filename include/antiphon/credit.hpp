@@ -29,6 +29,12 @@ struct CreditLimits {
     return piece_bytes > usual ? piece_bytes * 7 / 4 : usual;
   }
 
+  /// Lets more go without a grant where ports hold it: blocks of which one from each rank fits into a node's port, and
+  /// all of a rank's at once if half of the ranks' blocks for the other half fit into the port of a link between two
+  /// switches. Then no rank waits for one that is late. A port holds twice the credit, and is shared by so many ranks
+  /// of the job.
+  void fill_ports(int ranks, int ranks_per_node);
+
   /// Throws InvalidArgument unless sizes are positive (short_bytes may be 0) and piece_bytes ≤ sender_bytes ≤
   /// credit_bytes.
   void check() const;

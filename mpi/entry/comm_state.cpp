@@ -11,6 +11,7 @@
 
 #include "antiphon/credit.hpp"
 #include "compress/collectives.hpp"
+#include "entry/exchange_limits.hpp"
 #include "entry/forget_passed.hpp"
 #include "entry/operations.hpp"
 #include "job/progress.hpp"
@@ -49,14 +50,6 @@ void delete_abandoned() {
     if (!state->has_calls_under_way()) over.push_back(std::move(state));
   }
   std::erase(abandoned, nullptr);
-}
-
-CreditLimits limits_of(const Problem& p) {
-  return {.piece_bytes = p.parameter("piece_bytes"),
-          .credit_bytes = p.parameter("credit_bytes"),
-          .sender_bytes = p.parameter("sender_bytes"),
-          .short_bytes = p.parameter("short_bytes"),
-          .short_window_bytes = p.parameter("window_bytes")};
 }
 
 }  // namespace
@@ -345,9 +338,7 @@ std::unique_ptr<Exchange> CommState::make_exchange(CreditLimits limits, int firs
 
 std::unique_ptr<Exchange> CommState::make_exchange(int first_tag, std::int64_t encode_bytes) {
   constexpr int many_ranks = 4;  // ranks that share a node's port, as in the rules
-  Problem p;
-  p.parameters = credit_choice().parameters;
-  CreditLimits limits = limits_of(p);
+  CreditLimits limits = credit_limits(credit_choice().parameters);
   if (shape_.max_ranks_per_node >= many_ranks) limits.sender_bytes = limits.piece_bytes;
   return make_exchange(limits, first_tag, encode_bytes, true);
 }
@@ -371,18 +362,9 @@ Exchange* CommState::exchange(const Choice& choice, bool in_step) {
 
 std::unique_ptr<Exchange> CommState::make_exchange(const Choice& choice, bool in_step, int first_tag,
                                                    bool judges_alone) {
-  Problem p;
-  p.parameters = in_step ? credit_choice().parameters : choice.parameters;
-  CreditLimits limits = limits_of(p);
-  if (in_step) {  // pieces as long as in the phases, and as many under way
-    p.parameters = choice.parameters;
-    const std::int64_t piece_bytes = p.parameter("piece_bytes");
-    if (piece_bytes > 0) limits.piece_bytes = std::min(piece_bytes, limits.credit_bytes);
-    limits.short_bytes = CreditLimits::short_for(limits.piece_bytes);
-    // On a fast link, so few bytes pass before order would help.
-    if (limits.piece_bytes > CreditLimits{}.piece_bytes) limits.short_at_once_bytes = 2 * limits.piece_bytes;
-    limits.sender_bytes = std::min(limits.credit_bytes, limits.piece_bytes * p.parameter("window"));
-  }
+  const CreditLimits limits =
+      in_step ? in_step_limits(credit_choice().parameters, choice.parameters, size(), ranks_of_fullest_node())
+              : credit_limits(choice.parameters);
   return make_exchange(limits, first_tag, encodes(choice) ? choice.parameters.back().value : 0, judges_alone);
 }
 

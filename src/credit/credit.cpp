@@ -20,6 +20,16 @@ void CreditLimits::check() const {
   }
 }
 
+void CreditLimits::fill_ports(int ranks, int ranks_per_node) {
+  const std::int64_t share = 2 * credit_bytes / ranks_per_node;
+  const std::int64_t others = ranks - 1;
+  const std::int64_t half = ranks / 2;
+  // While half of the ranks send, the link between the halves carries what one of them sends.
+  const std::int64_t crossing = half * (half - 1);
+  short_bytes = std::max(short_bytes, share / others);
+  short_at_once_bytes = std::max(short_at_once_bytes, share / std::max(others, crossing) * others);
+}
+
 std::string credit_parameters(std::int64_t credit_bytes, std::int64_t link_bits_per_s) {
   constexpr std::int64_t unit = 1024;
   constexpr double long_enough_s = 0.27e-3;  // 32 KiB at 1 Gb/s

@@ -50,3 +50,24 @@ TEST_CASE("credit: pieces are as long as a fast link carries in a quarter of a m
     }
   }
 }
+
+TEST_CASE("credit: what ports hold goes without a grant, and at once where a link between switches holds it, too") {
+  const auto filled = [](int ranks, int ranks_per_node) {
+    CreditLimits limits{.credit_bytes = 48 * 1024, .short_bytes = 8192};
+    limits.fill_ports(ranks, ranks_per_node);
+    return limits;
+  };
+  CHECK(filled(2, 1).short_bytes == 96 * 1024);
+  CHECK(filled(4, 1).short_bytes == 32 * 1024);
+  CHECK(filled(4, 2).short_bytes == 16 * 1024);
+  CHECK(filled(16, 1).short_bytes == 8192);
+  CHECK(filled(4, 1).short_at_once_bytes == 96 * 1024);
+  CHECK(filled(4, 2).short_at_once_bytes == 48 * 1024);
+  // Two switches of four nodes: four ranks have four blocks of 8 KiB each for the other four.
+  CHECK(filled(8, 1).short_at_once_bytes == 7 * 8192);
+  CHECK(filled(8, 8).short_bytes == 8192);
+  CreditLimits longer{.short_bytes = 57344, .short_at_once_bytes = 1 << 20};
+  longer.fill_ports(16, 1);
+  CHECK(longer.short_bytes == 57344);
+  CHECK(longer.short_at_once_bytes == 1 << 20);
+}
