@@ -73,6 +73,14 @@ std::optional<int> run_schedule(const Description& d, const Problem& problem, co
   return workspace.finish();
 }
 
+/// Leaves the call to the library, and notes that because no decision did.
+Outcome leave(Fate fate, Collective collective, CommState& state, Outcome outcome) {
+  state.call_over(false);
+  state.decisions().note(collective, library_text);
+  outcome.fate = fate;
+  return outcome;
+}
+
 /// Tells whether blocks are still about as short as when all ranks gathered them; the same on every rank.
 bool is_as_short(const Problem& p, std::int64_t mean_bytes) {
   constexpr std::int64_t most_times = 4;
@@ -83,7 +91,10 @@ bool is_as_short(const Problem& p, std::int64_t mean_bytes) {
 /// Runs an exchange that all ranks know to be short, with the blocks for each node together, if that is how it is done.
 std::optional<int> run_short(const Description& d, Problem& problem, CommState& state, Outcome& outcome) {
   const auto asked = state.short_exchange();
-  if (!asked) return std::nullopt;
+  if (!asked) {
+    outcome = leave(Fate::short_exchange, d.collective, state, outcome);
+    return std::nullopt;
+  }
   state.call_over(false);  // what was decided before ranks knew that it is short
   const Choice& choice = state.decisions().decide(*asked);
   if (choice.algorithm == nullptr) {
@@ -146,28 +157,38 @@ const Call* as_exchange(const Call& given, CommState& state, Outcome& outcome) {
   return nullptr;
 }
 
-/// Returns the bytes that this rank sends in an alltoallv that all ranks leave to the library because it is short. Such
-/// a call must not be looked at closely, because looking would take a noticeable part of its time.
-std::optional<std::int64_t> short_exchange_bytes(const Call& call, CommState& state) {
-  if (call.collective != Collective::alltoallv || call.form != Form::plain || call.sendbuf == MPI_IN_PLACE ||
-      call.sendtype == MPI_DATATYPE_NULL) {
-    return std::nullopt;
+struct Sent {
+  std::int64_t bytes = 0;
+  std::int64_t own_bytes = 0;  ///< of these to itself
+};
+
+/// Returns what this rank sends in an alltoallv or alltoallw; nothing if a datatype is invalid.
+std::optional<Sent> sent_in(const Call& call, const CommState& state) {
+  Sent sent;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  int element_bytes = 0;
+  for (int i = 0; i < state.size(); ++i) {
+    if (call.sendcounts[i] == 0) continue;
+    const MPI_Datatype next = has_types(call.form) ? call.sendtypes[i] : call.sendtype;
+    if (next == MPI_DATATYPE_NULL) return std::nullopt;
+    if (next != type && PMPI_Type_size(next, &element_bytes) != MPI_SUCCESS) return std::nullopt;
+    type = next;
+    const std::int64_t bytes = call.sendcounts[i] * element_bytes;
+    sent.bytes += bytes;
+    if (i == state.rank()) sent.own_bytes = bytes;
   }
-  if (!state.leaves_short_exchanges() || state.short_exchange()) return std::nullopt;
-  std::int64_t elements = 0;
-  for (int i = 0; i < state.size(); ++i) elements += call.sendcounts[i];
-  int bytes = 0;
-  if (PMPI_Type_size(call.sendtype, &bytes) != MPI_SUCCESS) return std::nullopt;
-  if (!state.history().pass((elements - call.sendcounts[state.rank()]) * bytes)) return std::nullopt;
-  return elements * bytes;
+  return sent;
 }
 
-/// Leaves the call to the library, and notes that because no decision did.
-Outcome leave(Fate fate, const Call& call, CommState& state, Outcome outcome) {
-  state.call_over(false);
-  state.decisions().note(call.collective, library_text);
-  outcome.fate = fate;
-  return outcome;
+/// Returns the bytes that this rank sends in an alltoallv or alltoallw that all ranks leave to the library because it
+/// is short. Such a call must not be looked at closely, because looking would take a noticeable part of its time.
+std::optional<std::int64_t> short_exchange_bytes(const Call& call, CommState& state) {
+  const bool is_exchange = call.form == Form::plain || call.form == Form::alltoallw;
+  if (call.collective != Collective::alltoallv || !is_exchange || call.sendbuf == MPI_IN_PLACE) return std::nullopt;
+  if (!state.leaves_short_exchanges() || state.short_exchange()) return std::nullopt;
+  const std::optional<Sent> sent = sent_in(call, state);
+  if (!sent || !state.history().pass(sent->bytes - sent->own_bytes)) return std::nullopt;
+  return sent->bytes;
 }
 
 /// Returns what the decision depends on. Exchanges that are alltoallv in other forms share one decision, though their
@@ -181,7 +202,7 @@ Outcome attempt(const Call& given, CommState& state) {
   if (const auto bytes = short_exchange_bytes(given, state)) {
     outcome.bytes = *bytes;
     outcome.block_bytes = *bytes / state.size();
-    return leave(Fate::short_exchange, given, state, outcome);
+    return leave(Fate::short_exchange, given.collective, state, outcome);
   }
   const Call* const call = as_exchange(given, state, outcome);
   if (call == nullptr) return outcome;
@@ -189,7 +210,7 @@ Outcome attempt(const Call& given, CommState& state) {
   outcome.bytes = d.own_bytes;
   outcome.why = d.obstacle;
   if (summary::enabled()) outcome.block_bytes = mean_block_bytes(d, has_neighbours(given.form));
-  if (!d.schedulable) return leave(Fate::not_schedulable, *call, state, outcome);
+  if (!d.schedulable) return leave(Fate::not_schedulable, call->collective, state, outcome);
   const Choice& choice = state.decisions().decide(asked(d, given.form == Form::plain));
   if (choice.algorithm == nullptr) {
     if (state.decisions().times_call()) outcome.timed = &state;
@@ -200,12 +221,13 @@ Outcome attempt(const Call& given, CommState& state) {
   }
   // Elements with gaps between them can be neither encoded nor sent as one run of bytes.
   if ((encodes(choice) || choice.algorithm->multicasts) && d.has_gaps())
-    return leave(Fate::gaps, *call, state, outcome);
+    return leave(Fate::gaps, call->collective, state, outcome);
   DeviceBuffers on_device(d);
-  if (state.leaves_devices(d.collective, on_device.any())) return leave(Fate::device_memory, *call, state, outcome);
+  if (state.leaves_devices(d.collective, on_device.any()))
+    return leave(Fate::device_memory, call->collective, state, outcome);
   const std::optional<int> result = run_near(d, on_device, choice, state, outcome);
   if (!result && outcome.fate == Fate::short_exchange) return outcome;
-  if (!result) return leave(Fate::unsolvable, *call, state, outcome);
+  if (!result) return leave(Fate::unsolvable, call->collective, state, outcome);
   state.carried_out();
   outcome.fate = Fate::done;
   outcome.result = *result;

@@ -22,7 +22,7 @@ void CreditLimits::check() const {
 
 void CreditLimits::fill_ports(int ranks, int ranks_per_node) {
   const std::int64_t share = 2 * credit_bytes / ranks_per_node;
-  const std::int64_t others = ranks - 1;
+  const std::int64_t others = std::max(ranks - 1, 1);
   const std::int64_t half = ranks / 2;
   // While half of the ranks send, the link between the halves carries what one of them sends.
   const std::int64_t crossing = half * (half - 1);

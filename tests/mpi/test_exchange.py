@@ -255,7 +255,7 @@ CHANGING = """
 #include <stdlib.h>
 #include <string.h>
 /* A call for each letter: s, 16 bytes to everybody; l, as many and 300000 to the next rank; u, uneven, and another
- * pattern each time. */
+ * pattern each time. With a second argument, by MPI_Alltoallw. */
 static int bytes(char kind, int call, int from, int to, int n) {
   if (kind == 'u') return (1 << 20) >> 2 * ((to + 3 * from + call) % 5);
   return kind == 'l' && to == (from + 1) % n ? 300000 : 16;
@@ -266,6 +266,8 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &n);
   unsigned char *out = malloc(8 << 20), *in = malloc(8 << 20);
+  MPI_Datatype types[64];
+  for (int i = 0; i < 64; ++i) types[i] = MPI_BYTE;
   for (int call = 0; call < (int)strlen(argv[1]); ++call) {
     int sc[64], sd[64], rc[64], rd[64], so = 0, ro = 0;
     for (int i = 0; i < n; ++i) {
@@ -275,7 +277,8 @@ int main(int argc, char** argv) {
     for (int i = 0; i < n; ++i)
       for (int k = 0; k < sc[i]; ++k) out[sd[i] + k] = (unsigned char)(rank * 7 + i * 31 + k + call);
     memset(in, 0, ro);
-    MPI_Alltoallv(out, sc, sd, MPI_BYTE, in, rc, rd, MPI_BYTE, MPI_COMM_WORLD);
+    if (argc > 2) MPI_Alltoallw(out, sc, sd, types, in, rc, rd, types, MPI_COMM_WORLD);
+    else MPI_Alltoallv(out, sc, sd, MPI_BYTE, in, rc, rd, MPI_BYTE, MPI_COMM_WORLD);
     for (int i = 0; i < n; ++i)
       for (int k = 0; k < rc[i]; ++k) bad += in[rd[i] + k] != (unsigned char)(i * 7 + rank * 31 + k + call);
   }
@@ -287,6 +290,7 @@ int main(int argc, char** argv) {
 """
 
 
+@pytest.mark.parametrize("collective", ["alltoallv", "alltoallw"])
 @pytest.mark.parametrize(
     ("calls", "used"),
     [
@@ -300,15 +304,18 @@ int main(int argc, char** argv) {
     ],
 )
 def test_short_patterns_are_the_librarys(
-    native: Mpi, calls: str, used: dict[str, int], compiled: Run, run_ranks: Run, tmp_path: Path
+    native: Mpi, collective: str, calls: str, used: dict[str, int], compiled: Run, run_ranks: Run, tmp_path: Path
 ) -> None:
     """GIVEN patterns that are short THEN the library does them, on every rank alike, until all have seen a long one."""
     source = tmp_path / "changing.c"
     source.write_text(CHANGING)
-    result = run_ranks(native, 3, [compiled(native, [source]), calls], **cluster(3))
+    argv = [compiled(native, [source]), calls, *(["w"] if collective == "alltoallw" else [])]
+    result = run_ranks(native, 3, argv, **cluster(3))
     assert result.returncode == 0, result.text
     assert "fine" in result.text.split()
-    assert result.used("alltoallv") == used
+    assert result.used(collective) == used
+    left = {row["reason"] for row in result.calls(collective) if row["algorithm"] == "library"}
+    assert left == {"short: the ranks have seen that it is not worth a schedule"}
 
 
 def test_uneven_patterns_that_change(native: Mpi, compiled: Run, run_ranks: Run, tmp_path: Path) -> None:
