@@ -91,10 +91,7 @@ bool is_as_short(const Problem& p, std::int64_t mean_bytes) {
 /// Runs an exchange that all ranks know to be short, with the blocks for each node together, if that is how it is done.
 std::optional<int> run_short(const Description& d, Problem& problem, CommState& state, Outcome& outcome) {
   const auto asked = state.short_exchange();
-  if (!asked) {
-    outcome = leave(Fate::short_exchange, d.collective, state, outcome);
-    return std::nullopt;
-  }
+  if (!asked) return std::nullopt;
   state.call_over(false);  // what was decided before ranks knew that it is short
   const Choice& choice = state.decisions().decide(*asked);
   if (choice.algorithm == nullptr) {
@@ -121,7 +118,11 @@ std::optional<int> run(const Description& d, const Choice& choice, CommState& st
     return rc == MPI_SUCCESS ? run_schedule(d, problem, choice, state) : std::optional(rc);
   }
   const std::optional<int> done = run_exchange(d, problem, *exchange, in_step, state);
-  return done ? done : run_short(d, problem, state, outcome);
+  if (done) return done;
+  const std::optional<int> done_short = run_short(d, problem, state, outcome);
+  if (!done_short && outcome.fate != Fate::short_exchange)
+    outcome = leave(Fate::short_exchange, d.collective, state, outcome);
+  return done_short;
 }
 
 /// Runs the choice on copies of what is in a GPU's memory.
@@ -210,7 +211,7 @@ Outcome attempt(const Call& given, CommState& state) {
   outcome.bytes = d.own_bytes;
   outcome.why = d.obstacle;
   if (summary::enabled()) outcome.block_bytes = mean_block_bytes(d, has_neighbours(given.form));
-  if (!d.schedulable) return leave(Fate::not_schedulable, call->collective, state, outcome);
+  if (!d.schedulable) return leave(Fate::not_schedulable, d.collective, state, outcome);
   const Choice& choice = state.decisions().decide(asked(d, given.form == Form::plain));
   if (choice.algorithm == nullptr) {
     if (state.decisions().times_call()) outcome.timed = &state;
@@ -221,13 +222,13 @@ Outcome attempt(const Call& given, CommState& state) {
   }
   // Elements with gaps between them can be neither encoded nor sent as one run of bytes.
   if ((encodes(choice) || choice.algorithm->multicasts) && d.has_gaps())
-    return leave(Fate::gaps, call->collective, state, outcome);
+    return leave(Fate::gaps, d.collective, state, outcome);
   DeviceBuffers on_device(d);
   if (state.leaves_devices(d.collective, on_device.any()))
-    return leave(Fate::device_memory, call->collective, state, outcome);
+    return leave(Fate::device_memory, d.collective, state, outcome);
   const std::optional<int> result = run_near(d, on_device, choice, state, outcome);
   if (!result && outcome.fate == Fate::short_exchange) return outcome;
-  if (!result) return leave(Fate::unsolvable, call->collective, state, outcome);
+  if (!result) return leave(Fate::unsolvable, d.collective, state, outcome);
   state.carried_out();
   outcome.fate = Fate::done;
   outcome.result = *result;
