@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <string>
 
+#include "call/greatest_tag.hpp"
 #include "compress/codec_speed.hpp"
 #include "compress/collectives.hpp"
 #include "compress/cost.hpp"
@@ -30,13 +31,6 @@ double share_bytes_per_s() {
   const double share_bits_per_s = (known > 0 ? known : unknown_bits_per_s) / ranks_of_fullest_node();
   const auto one = static_cast<double>(world.network.connection_bits_per_s);
   return (one > 0 ? std::min(one, share_bits_per_s) : share_bits_per_s) / 8;
-}
-
-int most_tag() {
-  void* value = nullptr;
-  int found = 0;
-  PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&value), &found);
-  return found != 0 ? *static_cast<int*>(value) : 32767;
 }
 
 /// Finds out what a sender must know of all receivers: which codecs they have, and whether several of their threads
@@ -121,7 +115,7 @@ void start_framing() {
   f.always = force;
   if (force) f.share_bytes_per_s = 1e6;
   f.codec = codec::id_of(s.codec.c_str());
-  f.most_tag = most_tag();
+  f.most_tag = greatest_tag();
   agree_on_peers(f);
   f.compresses = true;
   // Collectives are judged by the wire alone. If messages cannot pay even when nothing is left of them, the program's

@@ -25,8 +25,8 @@ int keyval = MPI_KEYVAL_INVALID;
 /// A communicator keeps this many schedules, which is enough for a program's inner loop.
 constexpr std::size_t most_prepared = 64;
 
-/// States of freed communicators whose nonblocking calls are still under way. They are never destroyed: a program that
-/// ends without MPI_Finalize must not call MPI. No MPI function is called while the mutex is held.
+/// States of freed communicators that nonblocking calls or persistent operations still need. They are never destroyed:
+/// a program that ends without MPI_Finalize must not call MPI. No MPI function is called while the mutex is held.
 auto& abandoned = *new std::vector<std::unique_ptr<CommState>>;
 std::mutex abandoned_mutex;
 
@@ -36,18 +36,18 @@ int delete_state(MPI_Comm, int, void* value, void*) {
   passed_calls::forget();
   state->abandon();
   state->own().outlive_original();
-  if (!state->has_calls_under_way()) return MPI_SUCCESS;
+  if (!state->in_use()) return MPI_SUCCESS;
   const std::lock_guard lock(abandoned_mutex);
   abandoned.push_back(std::move(state));
   return MPI_SUCCESS;
 }
 
-/// Deletes the states of freed communicators whose calls have ended since.
+/// Deletes the states of freed communicators that nothing needs any more.
 void delete_abandoned() {
   std::vector<std::unique_ptr<CommState>> over;
   const std::lock_guard lock(abandoned_mutex);
   for (auto& state : abandoned) {
-    if (!state->has_calls_under_way()) over.push_back(std::move(state));
+    if (!state->in_use()) over.push_back(std::move(state));
   }
   std::erase(abandoned, nullptr);
 }
@@ -225,7 +225,7 @@ void CommState::use_node_memory(Executor& executor) {
   executor.use_node_memory(node_memory_->get());
 }
 
-bool CommState::has_calls_under_way() const { return nonblocking_ && nonblocking_->under_way(); }
+bool CommState::in_use() const { return holds_ > 0 || (nonblocking_ && nonblocking_->under_way()); }
 
 NonblockingCalls& CommState::nonblocking() {
   if (nonblocking_) return *nonblocking_;
@@ -242,7 +242,7 @@ NonblockingCalls& CommState::nonblocking() {
       .node_memory_ready = [this] { return node_memory_ready(); },
       .node_memory = [this] { return node_memory_->get(); },
       .exchange = exchange,
-      .comm_for_errors = [this] { return abandoned_ ? MPI_COMM_WORLD : comm_; },
+      .comm_for_errors = [this] { return comm_for_errors(); },
   });
   return *nonblocking_;
 }
@@ -262,8 +262,8 @@ void CommState::use_groups(PreparedSchedule& prepared) {
 }
 
 int CommState::share_counts(Problem& problem, const Choice& choice) {
-  if (problem.collective == Collective::alltoallv) return told_counts_.share(problem, own_comm());
-  if (!choice.algorithm->multicasts) return mpi::share_counts(problem, own_comm());
+  if (problem.collective == Collective::alltoallv) return told_counts_.share(problem, collectives(own_comm()));
+  if (!choice.algorithm->multicasts) return mpi::share_counts(problem, collectives(own_comm()));
   return mpi::share_counts(problem, [&](std::int64_t* sizes) {
     static const Algorithm* const multicast =
         find_algorithm(Collective::bcast, [](const Algorithm& a) { return a.multicasts; });
@@ -302,7 +302,7 @@ void CommState::agree_on_neighbours() {
   if (knows_neighbours()) return;
   const NeighbourFacts here = neighbours_->here();
   std::array<int, 2> most{here.distinct ? 0 : 1, here.most_sources};
-  PMPI_Allreduce(MPI_IN_PLACE, most.data(), 2, MPI_INT, MPI_MAX, existing_comm());
+  static_cast<void>(collectives(existing_comm()).greatest(most));
   neighbour_facts_ = {most[0] == 0, most[1]};
 }
 

@@ -18,6 +18,7 @@
 #include "entry/compiled_patterns.hpp"
 #include "entry/decisions.hpp"
 #include "entry/device_buffers.hpp"
+#include "entry/library_collectives.hpp"
 #include "entry/nonblocking_calls.hpp"
 #include "entry/operation_tags.hpp"
 #include "entry/own_comm.hpp"
@@ -137,7 +138,7 @@ class CommState {
   /// Tells whether this call must be left to the library because some rank's buffers are in a GPU's memory, alike on
   /// all ranks; `here` speaks of this rank.
   bool leaves_devices(Collective collective, bool here) {
-    return world.some_may_have_devices && devices_.leaves(collective, here, own_comm());
+    return world.some_may_have_devices && devices_.leaves(collective, here, collectives(own_comm()));
   }
 
   /// Returns the communicator of schedules' messages.
@@ -155,7 +156,24 @@ class CommState {
 
   /// Returns this communicator's nonblocking calls.
   NonblockingCalls& nonblocking();
-  [[nodiscard]] bool has_calls_under_way() const;
+  /// Returns the library's collectives on this communicator or the one of its schedules.
+  [[nodiscard]] LibraryCollectives collectives(MPI_Comm comm) const { return {comm, must_not_wait_in_library()}; }
+  /// Returns a communicator whose error handler hears of errors.
+  [[nodiscard]] MPI_Comm comm_for_errors() const { return abandoned_ ? MPI_COMM_WORLD : comm_; }
+
+  /// Keeps the state for a persistent operation, also after the program has freed the communicator.
+  class Hold {
+   public:
+    explicit Hold(CommState& state) : state_(state) { ++state_.holds_; }
+    ~Hold() { --state_.holds_; }
+    Hold(const Hold&) = delete;
+    Hold& operator=(const Hold&) = delete;
+
+   private:
+    CommState& state_;
+  };
+  /// Tells whether operations need the state.
+  [[nodiscard]] bool in_use() const;
   /// Notes that the program has freed the communicator.
   void abandon() { abandoned_ = true; }
 
@@ -198,6 +216,7 @@ class CommState {
   OperationTags tags_;
   bool has_operations_ = false;
   std::atomic<bool> abandoned_{false};
+  std::atomic<int> holds_{0};
   std::unique_ptr<NonblockingCalls> nonblocking_;
   DeviceAgreement devices_;
   ToldCounts told_counts_;

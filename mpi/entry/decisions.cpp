@@ -18,7 +18,7 @@ namespace {
 
 /// Decisions for this many sizes of one collective are kept; then they are made anew, 1 to 2 µs each.
 constexpr std::size_t most_decisions = 1024;
-/// Calls that take no time to speak of are put to the model when they come for the so many-th time.
+/// Calls that take no time to speak of come this often before the model is asked about them.
 constexpr int calls_before_model = 16;
 /// So many collectives and classes of sizes of one communicator are tried.
 constexpr std::size_t most_evidence = 256;

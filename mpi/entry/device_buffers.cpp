@@ -97,22 +97,21 @@ int DeviceBuffers::put_back() {
   return copied ? MPI_SUCCESS : MPI_ERR_OTHER;
 }
 
-bool DeviceAgreement::leaves(Collective collective, bool here, MPI_Comm own_comm) {
+bool DeviceAgreement::leaves(Collective collective, bool here, const LibraryCollectives& library) {
   if (collective == Collective::barrier) return false;
   State& state = of_[static_cast<std::size_t>(collective)];
   state.seen = state.seen || here;
   if (++state.calls == state.next) {
-    state.leaves = any_rank_has(state.seen, own_comm);
+    state.leaves = any_rank_has(state.seen, library);
     state.next *= 2;
     state.seen = false;
   }
   return state.leaves;
 }
 
-bool any_rank_has(bool here, MPI_Comm own_comm) {
+bool any_rank_has(bool here, const LibraryCollectives& library) {
   int some = here ? 1 : 0;
-  PMPI_Allreduce(MPI_IN_PLACE, &some, 1, MPI_INT, MPI_MAX, own_comm);
-  return some != 0;
+  return library.greatest({&some, 1}) == MPI_SUCCESS && some != 0;
 }
 
 }  // namespace antiphon::mpi

@@ -4,14 +4,13 @@
 // knows.
 #pragma once
 
-#include <mpi.h>
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 
 #include "call/description.hpp"
+#include "entry/library_collectives.hpp"
 
 namespace antiphon::mpi {
 
@@ -45,7 +44,7 @@ class DeviceAgreement {
  public:
   /// Tells whether this call must be left to the library, alike on all ranks. `here` says whether this rank's buffers
   /// are in a GPU's memory. The ranks ask each other at the calls 1, 2, 4, 8, …
-  bool leaves(Collective collective, bool here, MPI_Comm own_comm);
+  bool leaves(Collective collective, bool here, const LibraryCollectives& library);
 
  private:
   struct State {
@@ -58,6 +57,6 @@ class DeviceAgreement {
 };
 
 /// Tells whether some rank's buffers are in a GPU's memory; collective.
-bool any_rank_has(bool here, MPI_Comm own_comm);
+bool any_rank_has(bool here, const LibraryCollectives& library);
 
 }  // namespace antiphon::mpi

@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
+#include <memory>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -56,17 +58,36 @@ bool returns_by(Clock::time_point end) {
   return has_returned;
 }
 
-void await_return(std::int64_t limit_s, int rank, bool known) {
-  const auto limit = Clock::now() + std::chrono::seconds(limit_s);
+/// How long MPI_Finalize may take, and who waits for it.
+struct Watch {
+  std::int64_t limit_s;
+  int rank;
+  bool known;  ///< the library may hang there
+};
+
+void await_return(const Watch& w) {
+  const auto limit = Clock::now() + std::chrono::seconds(w.limit_s);
   if (returns_by(limit)) return;
   flush_output();
   // The launcher kills all ranks once one has ended: time for all to flush, and turns, so that few say the same.
-  if (!returns_by(limit + std::chrono::milliseconds(500 + 800 * std::min(rank, 12)))) end_run(limit_s, known);
+  if (!returns_by(limit + std::chrono::milliseconds(500 + 800 * std::min(w.rank, 12)))) end_run(w.limit_s, w.known);
+}
+
+/// The library deletes the attributes of MPI_COMM_SELF first of all in MPI_Finalize, the latest first.
+int begin(MPI_Comm, int, void* watch, void*) {
+  const std::unique_ptr<Watch> w(static_cast<Watch*>(watch));
+  PMPI_Barrier(MPI_COMM_WORLD);
+  try {
+    std::thread(await_return, *w).detach();
+  } catch (const std::system_error&) {
+    if (world.settings.verbose >= 1) warn("no thread could be had to watch MPI_Finalize");
+  }
+  return MPI_SUCCESS;
 }
 
 }  // namespace
 
-void watch_finalize() {
+void prepare_finalize_watch() {
   const bool known = library_may_stay_in_finalize();
   std::int64_t limit_s = world.settings.finalize_s;
   if (limit_s < 0) limit_s = known ? 10 : 300;
@@ -75,12 +96,11 @@ void watch_finalize() {
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   PMPI_Comm_size(MPI_COMM_WORLD, &size);
   if (limit_s == 0 || size == 1) return;
-  PMPI_Barrier(MPI_COMM_WORLD);
-  try {
-    std::thread(await_return, limit_s, rank, known).detach();
-  } catch (const std::system_error&) {
-    if (world.settings.verbose >= 1) warn("no thread could be had to watch MPI_Finalize");
-  }
+  int keyval = MPI_KEYVAL_INVALID;
+  PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, begin, &keyval, nullptr);
+  std::unique_ptr<Watch> watch(new Watch{limit_s, rank, known});
+  if (PMPI_Comm_set_attr(MPI_COMM_SELF, keyval, watch.get()) == MPI_SUCCESS) static_cast<void>(watch.release());
+  PMPI_Comm_free_keyval(&keyval);
 }
 
 void finalize_returned() { has_returned = true; }

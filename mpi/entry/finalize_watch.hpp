@@ -4,9 +4,9 @@
 
 namespace antiphon::mpi {
 
-/// Waits until all ranks have come to MPI_Finalize, then starts to watch that the library leaves it in time. The call
-/// is collective over MPI_COMM_WORLD.
-void watch_finalize();
+/// Sees to it that once all ranks have come to MPI_Finalize, and what the program does there by attributes of
+/// MPI_COMM_SELF is done, a watch begins that the library leaves it in time. Attributes that are set later go first.
+void prepare_finalize_watch();
 /// The library has left MPI_Finalize.
 void finalize_returned();
 

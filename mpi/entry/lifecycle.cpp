@@ -76,6 +76,7 @@ void after_init() {
     check_placement();
     prepare_datatypes();
     start_capture();
+    prepare_finalize_watch();
     CommState::prepare();
     trace::start();
     start_framing();
@@ -114,7 +115,6 @@ void before_finalize() {
   CommState::release();
   ProgramRequest::release();
   release_datatypes();
-  watch_finalize();
   stop_world();
 }
 

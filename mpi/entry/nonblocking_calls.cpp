@@ -2,10 +2,8 @@
 #include "entry/nonblocking_calls.hpp"
 
 #include <cstddef>
-#include <exception>
 #include <iterator>
 #include <optional>
-#include <string>
 #include <utility>
 
 #include "call/describe.hpp"
@@ -17,7 +15,6 @@
 #include "entry/share_counts.hpp"
 #include "entry/workspace.hpp"
 #include "job/clock.hpp"
-#include "job/warn.hpp"
 #include "job/world.hpp"
 
 namespace antiphon::mpi {
@@ -59,7 +56,7 @@ class NonblockingCall final : public Operation {
       if (!may_run()) return false;
       run();
     }
-    if (rc_ == MPI_SUCCESS) rc_ = runner().advance();
+    if (rc_ == MPI_SUCCESS) rc_ = operations::step([this] { return runner().advance(); });
     return rc_ != MPI_SUCCESS || runner().done();
   }
 
@@ -70,7 +67,7 @@ class NonblockingCall final : public Operation {
     calls_.left_alone_.note(attended_);
     workspace_.reset();
     owned_.reset();
-    const ProgramRequest request = request_;
+    ProgramRequest request = request_;
     const int rc = rc_;
     // The next call may take this object from here on.
     calls_.put_back(std::move(schedule_), std::move(exchange_), this);
@@ -94,18 +91,16 @@ class NonblockingCall final : public Operation {
     // Messages that are still under way use their memory.
     static_cast<void>(schedule_.release());
     static_cast<void>(exchange_.release());
+    operations::keep(std::exchange(staging_, {}));
   }
 
   /// Makes ready what other ranks need nothing for any more, and starts the first messages.
   void run() {
     runs_ = true;
-    try {
-      rc_ = prepare();
-      if (rc_ == MPI_SUCCESS) rc_ = runner().begin(workspace_->binding());
-    } catch (const std::exception& e) {
-      warn(kind_name(kind_of(owned_->get())) + ": " + e.what());
-      rc_ = MPI_ERR_NO_MEM;
-    }
+    rc_ = operations::step([this] {
+      const int rc = prepare();
+      return rc == MPI_SUCCESS ? runner().begin(workspace_->binding()) : rc;
+    });
   }
 
   int prepare() {

@@ -2,11 +2,10 @@
 // Operations that are under way at the same time on one communicator need messages with different tags.
 #pragma once
 
-#include <mpi.h>
-
 #include <optional>
 
 #include "antiphon/schedule.hpp"
+#include "call/greatest_tag.hpp"
 
 namespace antiphon::mpi {
 
@@ -14,8 +13,11 @@ namespace antiphon::mpi {
 /// initialise and start operations in the same order. The answer is nothing if this library has too few tags.
 class OperationTags {
  public:
-  /// Returns the first tag for a persistent operation, which may last for the whole run.
-  std::optional<int> for_persistent() { return take(persistent_++, 0); }
+  /// Returns the first tag for a persistent operation, which may last for the whole run: no other one ever has it.
+  std::optional<int> for_persistent() {
+    if (persistent_ == pairs()) return std::nullopt;
+    return take(persistent_++, 0);
+  }
   /// Returns the first tag for a nonblocking call. It never meets that of a persistent operation, however many calls
   /// there are.
   std::optional<int> for_nonblocking() { return take(nonblocking_++, 1); }
@@ -26,15 +28,12 @@ class OperationTags {
   static constexpr int each = schedule_tags;
 
   static std::optional<int> take(unsigned number, unsigned half) {
-    static const unsigned pairs = pairs_of_ranges();
-    if (pairs == 0) return std::nullopt;
-    return first + static_cast<int>(2 * (number % pairs) + half) * each;
+    if (pairs() == 0) return std::nullopt;
+    return first + static_cast<int>(2 * (number % pairs()) + half) * each;
   }
-  static unsigned pairs_of_ranges() {
-    int* most = nullptr;
-    int found = 0;
-    PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&most), &found);
-    return found != 0 && *most > first ? static_cast<unsigned>((*most - first) / (2 * each)) : 0;
+  static unsigned pairs() {
+    static const int most = greatest_tag();
+    return most > first ? static_cast<unsigned>((most - first) / (2 * each)) : 0;
   }
 
   unsigned persistent_ = 0, nonblocking_ = 0;

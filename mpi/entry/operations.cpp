@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "entry/operations.hpp"
 
+#include <mpi.h>
+
 #include <cstddef>
+#include <exception>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "job/progress.hpp"
 #include "job/progress_hook.hpp"
+#include "job/warn.hpp"
 
 namespace antiphon::mpi::operations {
 
@@ -51,6 +56,15 @@ bool look(bool& completed) {
 
 Lock::Lock() : held_(mutex), outer_(std::exchange(busy, true)) {}
 Lock::~Lock() { busy = outer_; }
+
+int step(const std::function<int()>& of_operation) {
+  try {
+    return of_operation();
+  } catch (const std::exception& e) {
+    warn(std::string("a collective that was started: ") + e.what());
+    return MPI_ERR_NO_MEM;
+  }
+}
 
 void start(Operation& operation) {
   under_way.push_back(&operation);

@@ -4,7 +4,10 @@
 // and from a thread if the user asks for one.
 #pragma once
 
+#include <functional>
 #include <mutex>
+#include <type_traits>
+#include <utility>
 
 namespace antiphon::mpi {
 
@@ -35,6 +38,14 @@ class Lock {
   std::lock_guard<std::recursive_mutex> held_;
   bool outer_;
 };
+
+/// Performs one step of an operation. Returns its MPI error code, also for what it throws: the callers are in C.
+int step(const std::function<int()>& of_operation);
+/// Keeps memory that messages may still use after an error.
+template <class Memory>
+void keep(Memory&& memory) {
+  static_cast<void>(new std::remove_cvref_t<Memory>(std::forward<Memory>(memory)));
+}
 
 /// Puts an operation under way. The caller holds the Lock, and the operation stays until complete().
 void start(Operation& operation);

@@ -39,6 +39,8 @@ namespace {
 constexpr int most_ranks_to_compile = 256;
 
 struct PersistentCall final : Operation {
+  CommState::Hold state_stays;  ///< as what follows uses it
+  CommState& state;
   OwnedCall owned;
   const Call& call;
   Description description;
@@ -59,7 +61,9 @@ struct PersistentCall final : Operation {
   bool orphan = false;  ///< freed while it was active
   int rc = MPI_SUCCESS;
 
-  PersistentCall(const Call& given, int rank, int size) : owned(given, rank, size), call(owned.get()) {}
+  PersistentCall(const Call& given, CommState& on)
+      : state_stays(on), state(on), owned(given, on.rank(), on.size()), call(owned.get()) {}
+  ~PersistentCall() override { request.free(); }
 
   void begin();
   bool advance() override;
@@ -86,12 +90,9 @@ PersistentCall* find(MPI_Request request) {
 }
 
 /// Gathers all ranks' counts: MPI_Alltoallv_init is level 1 of paper 1 (§4.2), with the control out of the loop.
-Pattern gather_pattern(const Problem& p, MPI_Comm comm) {
+Pattern gather_pattern(const Problem& p, const LibraryCollectives& library) {
   std::vector<std::int64_t> table(static_cast<std::size_t>(p.size) * static_cast<std::size_t>(p.size));
-  if (PMPI_Allgather(p.send_bytes.data(), p.size, MPI_INT64_T, table.data(), p.size, MPI_INT64_T, comm) !=
-      MPI_SUCCESS) {
-    throw Error("the counts cannot be gathered");
-  }
+  if (library.gather(p.send_bytes, table.data()) != MPI_SUCCESS) throw Error("the counts cannot be gathered");
   return Pattern::of_counts(p.size, table);
 }
 
@@ -101,7 +102,8 @@ bool may_compile(const Call& call, CommState& state, bool always) {
 }
 
 /// Makes the choice's schedule, and a second one for an operation that is left alone if that can gain.
-void make_schedules(PersistentCall& op, CommState& state, const Choice& choice, int tag_base) {
+void make_schedules(PersistentCall& op, const Choice& choice, int tag_base) {
+  CommState& state = op.state;
   const auto executor_of = [&](const Choice& way) {
     op.problem.parameters = way.parameters;
     auto executor = state.make_executor(build_schedule(*way.algorithm, op.problem), tag_base, true);
@@ -117,7 +119,8 @@ void make_schedules(PersistentCall& op, CommState& state, const Choice& choice, 
 }
 
 /// Plans the operation. Returns false, on every rank alike, if the library must do it.
-bool plan(PersistentCall& op, CommState& state, bool always) {
+bool plan(PersistentCall& op, bool always) {
+  CommState& state = op.state;
   const Description& d = op.description;
   const Choice& choice = state.decisions().decide({d.collective, d.block_bytes, d.element_bytes, d.commutative,
                                                    !d.has_gaps(), d.exact, false, true, /*agrees=*/false});
@@ -130,7 +133,7 @@ bool plan(PersistentCall& op, CommState& state, bool always) {
   make_problem(d, op.problem);
   Pattern pattern;
   if (compiles) {
-    pattern = gather_pattern(op.problem, state.own_comm());
+    pattern = gather_pattern(op.problem, state.collectives(state.own_comm()));
     if (automatic && is_short(pattern, state.patterns().fabric())) return false;
   }
   const std::optional<int> tag_base = state.tags_of_operations().for_persistent();
@@ -146,14 +149,15 @@ bool plan(PersistentCall& op, CommState& state, bool always) {
   op.problem.parameters = choice.parameters;
   state.set_places(op.problem, *choice.algorithm);
   if (!supports(*choice.algorithm, op.problem)) return false;
-  if (choice.algorithm->knowledge == Knowledge::all_counts) share_counts(op.problem, state.own_comm());
-  make_schedules(op, state, choice, *tag_base);
+  if (choice.algorithm->knowledge == Knowledge::all_counts)
+    share_counts(op.problem, state.collectives(state.own_comm()));
+  make_schedules(op, choice, *tag_base);
   return true;
 }
 
 /// Tells whether some rank's buffers are in a GPU's memory; the library moves such data.
 bool on_devices(Description& d, CommState& state) {
-  return world.some_may_have_devices && any_rank_has(DeviceBuffers(d).any(), state.own_comm());
+  return world.some_may_have_devices && any_rank_has(DeviceBuffers(d).any(), state.collectives(state.own_comm()));
 }
 
 void PersistentCall::begin() {
@@ -162,17 +166,19 @@ void PersistentCall::begin() {
   if (exchange != nullptr) exchange->set_unattended(left_alone.at_once_bytes());
   const bool hurries = hurried && hurried_port_bytes <= left_alone.at_once_bytes();
   running = hurries ? hurried.get() : runner.get();
-  on_device = std::make_unique<DeviceBuffers>(description);
-  rc = on_device->fetch();
-  workspace = std::make_unique<Workspace>(description, problem, staging);
-  if (rc == MPI_SUCCESS) rc = workspace->prepare(running->scratch_bytes());
-  if (rc == MPI_SUCCESS) rc = running->begin(workspace->binding());
+  rc = operations::step([this] {
+    on_device = std::make_unique<DeviceBuffers>(description);
+    int begun = on_device->fetch();
+    workspace = std::make_unique<Workspace>(description, problem, staging);
+    if (begun == MPI_SUCCESS) begun = workspace->prepare(running->scratch_bytes());
+    return begun == MPI_SUCCESS ? running->begin(workspace->binding()) : begun;
+  });
   operations::start(*this);
 }
 
 bool PersistentCall::advance() {
   attended.look(now_s());
-  if (rc == MPI_SUCCESS) rc = running->advance();
+  if (rc == MPI_SUCCESS) rc = operations::step([this] { return running->advance(); });
   return rc != MPI_SUCCESS || running->done();
 }
 
@@ -180,8 +186,8 @@ bool PersistentCall::advance() {
 void PersistentCall::complete() {
   left_alone.note(attended);
   if (rc == MPI_SUCCESS) rc = workspace->finish();
-  if (const int put_back = on_device->put_back(); rc == MPI_SUCCESS) rc = put_back;
-  if (rc != MPI_SUCCESS) PMPI_Comm_call_errhandler(call.comm, rc);
+  if (const int put_back = on_device ? on_device->put_back() : MPI_SUCCESS; rc == MPI_SUCCESS) rc = put_back;
+  if (rc != MPI_SUCCESS) PMPI_Comm_call_errhandler(state.comm_for_errors(), rc);
   active = false;
   request.end(rc);
   if (orphan) std::erase_if(orphans, [&](const auto& one) { return one.get() == this; });
@@ -236,10 +242,10 @@ bool init(const Call& call, MPI_Request* request, int& result, bool always) {
     const Call* const exchange =
         has_neighbours(call.form) && !may_compile(call, *state, always) ? nullptr : state->as_exchange(call);
     if (exchange == nullptr) return false;
-    auto op = std::make_unique<PersistentCall>(*exchange, state->rank(), state->size());
+    auto op = std::make_unique<PersistentCall>(*exchange, *state);
     op->description = describe(op->call, state->rank(), state->size());
     if (!op->description.schedulable || (!always && on_devices(op->description, *state))) return false;
-    if (!plan(*op, *state, always)) return false;
+    if (!plan(*op, always)) return false;
     const operations::Lock lock;
     result = op->request.init(request);
     if (result != MPI_SUCCESS) return true;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "entry/program_request.hpp"
 
-#include <atomic>
 #include <optional>
+#include <utility>
+#include <vector>
 
+#include "call/greatest_tag.hpp"
 #include "entry/operations.hpp"
 
 #if defined(__SANITIZE_THREAD__)
@@ -24,9 +26,29 @@ void note_order() {
 #endif
 }
 
-/// Messages are matched by tags below this number: even ones for persistent requests, which last, odd ones for others.
-constexpr unsigned most_tags = 32768;
-std::atomic<unsigned> next_passing{0}, next_lasting{0};
+/// A tag tells the message that ends a request from those that end others.
+class Tags {
+ public:
+  /// Returns a tag that no request has, or nothing if the library has no more.
+  std::optional<int> take() {
+    const operations::Lock lock;
+    if (free_.empty()) return next_ <= greatest_tag() ? std::optional(next_++) : std::nullopt;
+    const int tag = free_.back();
+    free_.pop_back();
+    return tag;
+  }
+  void give_back(int tag) {
+    const operations::Lock lock;
+    free_.push_back(tag);
+  }
+
+ private:
+  std::vector<int> free_;
+  int next_ = 0;
+};
+
+/// It is never destroyed: requests may outlive the program's main().
+auto& tags = *new Tags;
 
 /// Has one rank; made for the first request, and before that nothing: the library's constants may not be known yet. The
 /// operations' Lock protects it.
@@ -46,20 +68,32 @@ int make_self() {
 
 int ProgramRequest::begin(MPI_Request* request) {
   if (const int rc = make_self(); rc != MPI_SUCCESS) return rc;
-  tag_ = static_cast<int>((2 * next_passing++ + 1) % most_tags);
+  const std::optional<int> tag = tags.take();
+  if (!tag) return MPI_ERR_NO_MEM;
+  tag_ = *tag;
+  lasts_ = false;
   return PMPI_Irecv(nullptr, 0, MPI_BYTE, 0, tag_, *self, request);
 }
 
 int ProgramRequest::init(MPI_Request* request) {
   if (const int rc = make_self(); rc != MPI_SUCCESS) return rc;
-  tag_ = static_cast<int>(2 * next_lasting++ % most_tags);
+  const std::optional<int> tag = tags.take();
+  if (!tag) return MPI_ERR_NO_MEM;
+  tag_ = *tag;
+  lasts_ = true;
   return PMPI_Recv_init(nullptr, 0, MPI_BYTE, 0, tag_, *self, request);
 }
 
-void ProgramRequest::end(int rc) const {
+void ProgramRequest::end(int rc) {
   const char too_long = 0;
   note_order();
   PMPI_Send(&too_long, rc == MPI_SUCCESS ? 0 : 1, MPI_BYTE, 0, tag_, *self);
+  // The receive was posted before any that takes this tag next, so the message is its own.
+  if (!lasts_) free();
+}
+
+void ProgramRequest::free() {
+  if (tag_ != none) tags.give_back(std::exchange(tag_, none));
 }
 
 void ProgramRequest::release() {

@@ -10,18 +10,23 @@ namespace antiphon::mpi {
 
 class ProgramRequest {
  public:
-  /// Makes a request that is under way from now on. Returns an MPI error code.
+  /// Makes a request that is under way from now on, until end(). Returns an MPI error code.
   int begin(MPI_Request* request);
-  /// Makes a persistent request, for the program to start again and again. Returns an MPI error code.
+  /// Makes a persistent request, for the program to start again and again, until free(). Returns an MPI error code.
   int init(MPI_Request* request);
   /// Ends the request. If `rc` is an error, calls that complete the request return one, too.
-  void end(int rc) const;
+  void end(int rc);
+  /// The program will not start the persistent request again. Without a request it does nothing.
+  void free();
 
   /// Frees what all requests share; called before the end of MPI.
   static void release();
 
  private:
-  int tag_ = 0;
+  static constexpr int none = -1;
+
+  int tag_ = none;
+  bool lasts_ = false;
 };
 
 }  // namespace antiphon::mpi

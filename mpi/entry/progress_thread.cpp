@@ -3,7 +3,6 @@
 
 #include <mpi.h>
 #include <sched.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -45,6 +44,17 @@ Seat own_seat() {
   return seat;
 }
 
+/// Tells whether the system lets this job use a core: it may have been given some of the machine's.
+bool may_use(int core) {
+  cpu_set_t before, one;
+  if (sched_getaffinity(0, sizeof before, &before) != 0) return false;
+  CPU_ZERO(&one);
+  CPU_SET(core, &one);
+  const bool may = sched_setaffinity(0, sizeof one, &one) == 0;
+  if (may) sched_setaffinity(0, sizeof before, &before);
+  return may;
+}
+
 /// Returns a core for this rank's thread that no rank uses, -1 if the system finds one, or nothing if there is none.
 /// Threads may share a core: they mostly sleep.
 std::optional<int> free_core() {
@@ -63,13 +73,12 @@ std::optional<int> free_core() {
     CPU_OR(&used, &used, &seat.cores);
     ++ranks_here;
   }
-  const int cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
   std::vector<int> free;
-  for (int core = 0; core < cores; ++core) {
-    if (!CPU_ISSET(core, &used)) free.push_back(core);
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (!CPU_ISSET(core, &used) && may_use(core)) free.push_back(core);
   }
   if (!free.empty()) return free[static_cast<std::size_t>(rank) % free.size()];
-  return cores > ranks_here ? std::optional(-1) : std::nullopt;
+  return CPU_COUNT(&used) > ranks_here ? std::optional(-1) : std::nullopt;
 }
 
 /// Returns what is missing for the thread; null if nothing is. `core` is where it may run then.

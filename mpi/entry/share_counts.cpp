@@ -2,6 +2,7 @@
 #include "entry/share_counts.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <numeric>
 
 #include "run/library_progress.hpp"
@@ -30,33 +31,34 @@ std::shared_ptr<std::vector<std::int64_t>> room_for_all(const Problem& p) {
   return std::make_shared<std::vector<std::int64_t>>(size * size);
 }
 
-int tell_all(Problem& p, MPI_Comm comm) {
+int tell_all(Problem& p, const LibraryCollectives& library) {
   const auto told = room_for_all(p);
-  const int rc = PMPI_Allgather(p.send_bytes.data(), p.size, MPI_INT64_T, told->data(), p.size, MPI_INT64_T, comm);
+  const int rc = library.gather(p.send_bytes, told->data());
   p.all_counts = told;
   return rc;
 }
 
 }  // namespace
 
-int ToldCounts::share(Problem& p, MPI_Comm comm) {
+int ToldCounts::share(Problem& p, const LibraryCollectives& library) {
   int differs = 0;
   if (told_) {
     const auto own = told_->begin() + static_cast<std::ptrdiff_t>(p.rank) * p.size;
     differs = std::equal(p.send_bytes.begin(), p.send_bytes.end(), own) ? 0 : 1;
-    const int rc = PMPI_Allreduce(MPI_IN_PLACE, &differs, 1, MPI_INT, MPI_MAX, comm);
+    const int rc = library.greatest({&differs, 1});
     if (rc != MPI_SUCCESS) return rc;
     p.all_counts = told_;
     if (differs == 0) return MPI_SUCCESS;
   }
-  const int rc = tell_all(p, comm);
+  const int rc = tell_all(p, library);
   told_ = rc == MPI_SUCCESS ? p.all_counts : nullptr;
   return rc;
 }
 
-int share_counts(Problem& p, MPI_Comm comm) {
-  if (p.collective == Collective::alltoallv) return tell_all(p, comm);
-  return share_counts(p, [&](std::int64_t* sizes) { return PMPI_Bcast(sizes, p.size, MPI_INT64_T, p.root, comm); });
+int share_counts(Problem& p, const LibraryCollectives& library) {
+  if (p.collective == Collective::alltoallv) return tell_all(p, library);
+  const auto size = static_cast<std::size_t>(p.size);
+  return share_counts(p, [&](std::int64_t* sizes) { return library.tell({sizes, size}, p.root); });
 }
 
 int share_counts(Problem& p, const std::function<int(std::int64_t* sizes)>& tell) {

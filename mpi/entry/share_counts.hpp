@@ -11,19 +11,20 @@
 #include <vector>
 
 #include "antiphon/problem.hpp"
+#include "entry/library_collectives.hpp"
 
 namespace antiphon::mpi {
 
-/// Shares the sizes by a collective of the library on `comm`. Returns an MPI error code.
-int share_counts(Problem& problem, MPI_Comm comm);
+/// Shares the sizes by a collective of the library. Returns an MPI error code.
+int share_counts(Problem& problem, const LibraryCollectives& library);
 /// Shares the sizes by `tell`, which gives all ranks the root's sizes and returns an MPI error code.
 int share_counts(Problem& problem, const std::function<int(std::int64_t* sizes)>& tell);
 
 /// Keeps the counts that ranks have told in a communicator's alltoallv. Where all have them again, one flag says so.
 class ToldCounts {
  public:
-  /// Shares the sizes by collectives of the library on `comm`. Returns an MPI error code.
-  int share(Problem& problem, MPI_Comm comm);
+  /// Shares the sizes by collectives of the library. Returns an MPI error code.
+  int share(Problem& problem, const LibraryCollectives& library);
 
  private:
   std::shared_ptr<const std::vector<std::int64_t>> told_;

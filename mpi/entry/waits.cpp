@@ -3,6 +3,10 @@
 
 #include <sched.h>
 
+#include <cstddef>
+#include <memory>
+#include <new>
+
 #include "compress/framed.hpp"
 #include "job/progress.hpp"
 #include "job/world.hpp"
@@ -63,9 +67,34 @@ int exchange_messages(const P2pCall& c, int count, MPI_Status* status) {
   int result = by_form(framed::irecv, PMPI_Irecv, to, wanted, c.recv_type, c.source, c.recv_tag, c.comm, &received);
   if (result != MPI_SUCCESS) return result;
   result = by_form(framed::isend, PMPI_Isend, c.buffer, count, c.type, c.peer, c.tag, c.comm, &sent);
-  if (result == MPI_SUCCESS) result = finish_request(received, status);
-  if (result == MPI_SUCCESS) result = finish_request(sent, nullptr);
-  return result;
+  if (result != MPI_SUCCESS) {
+    // Nothing may come into the program's buffer after the call.
+    by_form(framed::cancel, PMPI_Cancel, &received);
+    finish_request(received, nullptr);
+    return result;
+  }
+  result = finish_request(received, status);
+  const int end_of_send = finish_request(sent, nullptr);
+  return result == MPI_SUCCESS ? end_of_send : result;
+}
+
+/// Sends a copy of what the receive replaces: MPICH's nonblocking form reports no status of that.
+int replace_message(const P2pCall& c, int count, MPI_Status* status) {
+  int bytes = 0;
+  int packed_bytes = 0;
+  int result = PMPI_Pack_size(count, c.type, c.comm, &bytes);
+  if (result != MPI_SUCCESS) return result;
+  const std::unique_ptr<char[]> packed(new (std::nothrow) char[static_cast<std::size_t>(bytes)]);
+  if (packed == nullptr) {
+    PMPI_Comm_call_errhandler(c.comm, MPI_ERR_NO_MEM);
+    return MPI_ERR_NO_MEM;
+  }
+  result = PMPI_Pack(c.buffer, count, c.type, packed.get(), bytes, &packed_bytes, c.comm);
+  if (result != MPI_SUCCESS) return result;
+  P2pCall sends = c;
+  sends.buffer = packed.get();
+  sends.type = MPI_PACKED;
+  return exchange_messages(sends, packed_bytes, status);
 }
 
 }  // namespace
@@ -115,6 +144,7 @@ bool wait_for_message(const P2pCall& c, int& result) {
           [&](int* t) { return by_form(framed::improbe, PMPI_Improbe, c.peer, c.tag, c.comm, t, message, status); });
       return true;
     case P2p::sendrecv: result = exchange_messages(c, count, status); return true;
+    case P2p::sendrecv_replace: result = replace_message(c, count, status); return true;
     default: break;
   }
   MPI_Request request = MPI_REQUEST_NULL;

@@ -26,7 +26,8 @@ class Requests {
     requests_.resize(requests, MPI_REQUEST_NULL);
     owners_.resize(requests);
     ended_.resize(requests);
-    if (statuses) statuses_.resize(requests);
+    statuses_.resize(requests);
+    reports_statuses_ = statuses;
   }
   [[nodiscard]] std::size_t room() const { return requests_.size(); }
   [[nodiscard]] std::size_t active() const { return active_; }
@@ -40,11 +41,13 @@ class Requests {
     ended_count_ = 0;
     if (active_ == 0) return MPI_SUCCESS;
     if (progress_hook::forbids_progress()) return take_complete();
-    return PMPI_Testsome(static_cast<int>(active_), requests_.data(), &ended_count_, ended_.data(), statuses());
+    const int rc =
+        PMPI_Testsome(static_cast<int>(active_), requests_.data(), &ended_count_, ended_.data(), statuses_.data());
+    return rc == MPI_SUCCESS ? rc : error_of(rc, static_cast<std::size_t>(std::max(ended_count_, 0)));
   }
   int wait_for_all() {
-    const int rc = PMPI_Waitall(static_cast<int>(active_), requests_.data(), statuses());
-    if (rc != MPI_SUCCESS) return rc;
+    const int rc = PMPI_Waitall(static_cast<int>(active_), requests_.data(), statuses_.data());
+    if (rc != MPI_SUCCESS) return error_of(rc, active_);
     ended_count_ = static_cast<int>(active_);
     std::iota(ended_.begin(), ended_.begin() + ended_count_, 0);
     return MPI_SUCCESS;
@@ -54,7 +57,7 @@ class Requests {
   /// Calls see(owner, status) for each ended request; works only if statuses are wanted, and before retire().
   template <class See>
   void each_status(See&& see) const {
-    if (statuses_.empty()) return;
+    if (!reports_statuses_) return;
     for (std::size_t i = 0; i < static_cast<std::size_t>(ended_count_); ++i)
       see(owners_[static_cast<std::size_t>(ended_[i])], statuses_[i]);
   }
@@ -84,20 +87,28 @@ class Requests {
     for (std::size_t i = 0; i < active_; ++i) {
       if (!progress_hook::is_complete(requests_[i])) continue;
       int done = 0;
-      const int rc =
-          PMPI_Test(&requests_[i], &done,
-                    statuses_.empty() ? MPI_STATUS_IGNORE : &statuses_[static_cast<std::size_t>(ended_count_)]);
+      const int rc = PMPI_Test(&requests_[i], &done, &statuses_[static_cast<std::size_t>(ended_count_)]);
       if (rc != MPI_SUCCESS) return rc;
       if (done != 0) ended_[static_cast<std::size_t>(ended_count_++)] = static_cast<int>(i);
     }
     return MPI_SUCCESS;
   }
-  [[nodiscard]] MPI_Status* statuses() { return statuses_.empty() ? MPI_STATUSES_IGNORE : statuses_.data(); }
+  /// Returns the error that the first `count` statuses hold, where `rc` says that they do: a collective has no statuses
+  /// that a program could look at.
+  [[nodiscard]] int error_of(int rc, std::size_t count) const {
+    if (rc != MPI_ERR_IN_STATUS) return rc;
+    for (std::size_t i = 0; i < count; ++i) {
+      const int error = statuses_[i].MPI_ERROR;
+      if (error != MPI_SUCCESS && error != MPI_ERR_PENDING) return error;
+    }
+    return rc;
+  }
 
   std::vector<MPI_Request> requests_;
   std::vector<Owner> owners_;
   std::vector<int> ended_;
   std::vector<MPI_Status> statuses_;
+  bool reports_statuses_ = false;
   std::size_t active_ = 0;
   int ended_count_ = 0;
 };

@@ -33,6 +33,22 @@ def environment() -> dict[str, str]:
     return {key: value for key, value in os.environ.items() if not key.startswith("ANTIPHON")}
 
 
+def test_a_plan_for_each_library(namespaces: None, tmp_path: Path) -> None:
+    """Ranks that are dealt out over the nodes have no halves to tune: a first half of them is on all nodes."""
+    words = command(tmp_path, "--dry-run", "--json", "--mpi", "openmpi,mpich", "-n", 8)
+    plans = {}
+    for order in ("slot", "node"):
+        done = subprocess.run(
+            [*words, "--map-by", order], capture_output=True, text=True, env=environment(), timeout=150, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        plans[order] = json.loads(done.stdout)
+    assert [name.split()[0] for name in plans["slot"]] == ["Open", "MPICH"]
+    ranks = {order: {cell["ranks"] for plan in of.values() for cell in plan["cells"]} for order, of in plans.items()}
+    assert ranks == {"slot": {8, 4}, "node": {8}}
+    assert not (tmp_path / "machine.json").exists()
+
+
 def test_a_tuned_profile(namespaces: None, tmp_path: Path) -> None:
     result = subprocess.run(
         command(tmp_path, "--budget", "12", "--json"),

@@ -29,3 +29,13 @@ def test_a_run_that_does_not_leave_finalize_is_ended(
     assert (TOO_LONG in result.text) == ended, result.text
     if ended:
         assert result.text.count(" is done") == 2  # of both ranks, whose lines Hydra may mix
+
+
+def test_what_a_program_does_in_finalize_has_time(
+    wheel: Mpi, compiled: Callable[..., Path], run_ranks: Callable[..., object]
+) -> None:
+    """GIVEN work that the program does in MPI_Finalize, as HDF5 does, THEN that takes as long as it takes."""
+    program = compiled(wheel, [PROGRAMS / "finalize.c"])
+    result = run_ranks(wheel, 2, [program, "works"], ANTIPHON_FINALIZE_SECONDS="1")
+    assert result.returncode == 0, result.text
+    assert result.text.count(" has worked") == 2 and TOO_LONG not in result.text, result.text

@@ -95,6 +95,18 @@ def test_errors_keep_their_meaning(wheel: Mpi, check: Check) -> None:
     assert check(wheel, 2, "errors", nonblocking=True, ANTIPHON_FORCE="*:on").lines("error class") == plain
 
 
+def test_a_message_that_is_too_long(wheel: Mpi, compiled: Callable[..., Path], run_ranks: Callable[..., Any]) -> None:
+    """GIVEN ranks whose counts differ THEN each kind of call returns that class, and not that of several requests."""
+    program = compiled(wheel, [PROGRAMS / "truncated.c"])
+    nodes = {"ANTIPHON_NODES": "a,b"}
+    result = run_ranks(wheel, 2, [program], ANTIPHON_FORCE="*:on;bcast:flat", limit_s=40, **nodes)
+    assert result.returncode == 0, result.text
+    kinds = result.text.split()
+    if not has_hook(wheel):
+        del kinds[1]  # of the library's own nonblocking call
+    assert set(kinds) == {"truncated"} and len(kinds) >= 3, result.text
+
+
 def test_threads(wheel: Mpi, check: Check) -> None:
     """GIVEN threads, each with its communicator THEN their collectives do not mix."""
     check(wheel, 3, "threads", nonblocking=True, ANTIPHON_FORCE="*:on")

@@ -83,6 +83,16 @@ def test_blocking_calls_beside_a_persistent_collective(wheel: Mpi, compiled: Com
     assert sum(row["encoded"] for row in result.summary["compression"]) > 0, result.summary
 
 
+@pytest.mark.parametrize("call", ["replace", "neighbours", "gatherv", "alltoallv"])
+def test_a_persistent_collective_goes_on_in_waits(wheel: Mpi, call: str, compiled: Compile, run_ranks: Run) -> None:
+    """GIVEN ranks in a blocking call that one rank comes to after a wait for an operation of all THEN no rank hangs."""
+    program = compiled(wheel, [PROGRAMS / "waits_beside.c"])
+    force = "*:on;allreduce:ring;gatherv:binomial;alltoallv:nested"
+    result = run_ranks(wheel, 4, [program, call], ANTIPHON_FORCE=force, ANTIPHON_NODES="a,a,b,b", limit_s=40)
+    assert result.returncode == 0, result.text
+    assert result.text.split() == ["verified"], result.text
+
+
 def test_status_of_several_requests(wheel: Mpi, compiled: Compile, run_ranks: Run) -> None:
     """GIVEN finished sends beside a framed receive THEN MPI_Request_get_status_any and _some count them as active."""
     if wheel.family != "mpich":

@@ -166,8 +166,8 @@ class TestKnowledge:
 
 
 class TestTuningAfterRuns:
-    def plan(self, folder: Path) -> dict[tuple[str, int, int], Sequence[str]]:
-        request = driver.Request(("bcast",), ("sync",), 180, None, parts=False, known=knowledge(folder))
+    def plan(self, folder: Path, collective: str = "bcast") -> dict[tuple[str, int, int], Sequence[str]]:
+        request = driver.Request((collective,), ("sync",), 180, None, parts=False, known=knowledge(folder))
         mpi = Mpi("openmpi", "openmpi", "Open MPI", "5.0.11", "", "", Path("/"), Path("/"), None)
         here = driver.Surroundings(None, mpi, NETWORK.node_of_rank, NETWORK)  # type: ignore[arg-type]
         cells, _ = driver.plan_cells(request, here, predictors.from_links(MACHINE))
@@ -179,6 +179,10 @@ class TestTuningAfterRuns:
         # No size of a tuning is in this class: it gets a cell of its own. That of 12 ranks is no part of the grid.
         assert list(cells["bcast", 131072, 16])[1].startswith("chain:")
         assert {ranks for _, _, ranks in cells} == {16}
+
+    def test_what_is_used_untuned_takes_part_where_one_choice_serves_all_sizes(self, folder: Path) -> None:
+        assert all(choices[-1] == decide.AUTO for choices in self.plan(folder, "alltoallv").values())
+        assert not any(decide.AUTO in choices for choices in self.plan(folder).values())
 
     def test_it_is_confirmed_or_refuted(self, folder: Path) -> None:
         found = knowledge(folder)

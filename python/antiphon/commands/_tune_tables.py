@@ -11,7 +11,7 @@ from antiphon import mpi as mpis
 from antiphon import output
 from antiphon.bench.collectives import RaceCell
 from antiphon.output import tables
-from antiphon.tune import decide, driver, grid, known
+from antiphon.tune import conclusions, decide, driver, grid, known
 from antiphon.tune.contenders import TunedMachine
 
 if TYPE_CHECKING:
@@ -50,25 +50,29 @@ def _why(row: Mapping[str, Any]) -> str:
     return _KEPT[row["kept"]] + ("" if row["modelled"] == row["used"] else f" (the model: {row['modelled']})")
 
 
-def show_plan(cells: list[RaceCell], wanted: grid.Grid, request: driver.Request, machine: TunedMachine,
-              as_json: bool) -> None:  # fmt: skip
-    """Shows what would be measured, with the source of what is known already."""
-    before = [
-        {d.use: d.source for d in request.known.at(grid.Point(c.collective, c.bytes, c.ranks), machine)} for c in cells
+def plan_rows(cells: list[RaceCell], request: driver.Request, machine: TunedMachine) -> list[dict[str, Any]]:
+    """Returns what would be measured, with the source of what is known already."""
+    return [
+        {
+            "collective": c.collective,
+            "bytes": c.bytes,
+            "ranks": c.ranks,
+            "choices": list(c.choices),
+            "known": {d.use: d.source for d in request.known.at(grid.Point(c.collective, c.bytes, c.ranks), machine)},
+        }
+        for c in cells
     ]
-    if as_json:
-        rows = [
-            {"collective": c.collective, "bytes": c.bytes, "ranks": c.ranks, "choices": list(c.choices), "known": of}
-            for c, of in zip(cells, before, strict=True)
-        ]
-        output.print_json({"cells": rows})
-        return
-    table = tables.new_table(f"{len(cells)} cells; {len(wanted.too_long)} would take too long")
+
+
+def show_plan(rows: Sequence[Mapping[str, Any]], library: str, too_long: int) -> None:
+    """Shows the rows of plan_rows()."""
+    table = tables.new_table(f"{library}: {len(rows)} cells; {too_long} would take too long")
     for heading in ("collective", "bytes", "ranks", "contenders"):
         table.add_column(heading, overflow="fold")
-    for cell, sources in zip(cells, before, strict=True):
-        lines = [choice + (f" ({sources[choice]})" if choice in sources else "") for choice in cell.choices]
-        table.add_row(cell.collective, tables.bytes_text(cell.bytes), str(cell.ranks), "\n".join(lines))
+    for row in rows:
+        known = row["known"]
+        lines = [choice + (f" ({known[choice]})" if choice in known else "") for choice in row["choices"]]
+        table.add_row(row["collective"], tables.bytes_text(row["bytes"]), str(row["ranks"]), "\n".join(lines))
     tables.print_wide(table)
 
 
@@ -83,7 +87,7 @@ def _print_judged(rows: Sequence[Mapping[str, Any]]) -> None:
         out.print(f"refuted: {where}: {row['use']} ({row['source']}); now {row['now']}", soft_wrap=True)
 
 
-def show(outcome: driver.TuningResult, request: driver.Request, mpi: mpis.Mpi, profile: Path) -> None:
+def show(outcome: conclusions.TuningResult, request: driver.Request, mpi: mpis.Mpi, profile: Path) -> None:
     """Shows what a tuning found."""
     title = f"{mpi.label}: {len(outcome.verdicts)} cells measured on up to {outcome.evidence['ranks']} ranks"
     table = tables.new_table(title)

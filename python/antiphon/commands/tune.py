@@ -33,7 +33,7 @@ from antiphon.errors import EXIT_FAILURE, EXIT_INTERRUPTED, AntiphonError
 from antiphon.lab import Lab, state
 from antiphon.output import files, tables
 from antiphon.profile import store
-from antiphon.tune import document, driver, grid, known, predictors
+from antiphon.tune import conclusions, document, driver, grid, known, predictors
 from antiphon.tune.state import TuningState
 from antiphon.units import size_option
 
@@ -91,16 +91,22 @@ def run(args: argparse.Namespace) -> int:
         )
     if args.profile.exists():
         profiles.load(args.profile)  # An error in the profile is reported before anything is measured.
-    outcomes = {}
+    outcomes: dict[str, conclusions.TuningResult] = {}
+    plans: dict[str, Any] = {}
     with open_testbed(args) as testbed:
         request = replace(request, ranks=args.n or testbed.ranks())
         for mpi in found:
-            outcome = _tune(args, request, testbed, mpi)
+            outcome = _tune(args, request, testbed, mpi, plans)
+            if args.dry_run:
+                continue
             if outcome is None:
-                return 0 if args.dry_run else EXIT_INTERRUPTED
+                return EXIT_INTERRUPTED
             outcomes[mpi.label] = outcome
             if not args.json:
                 _tune_tables.show(outcome, request, mpi, args.profile)
+        if args.dry_run:
+            _show_plans(plans, args.json)
+            return 0
         right = not any(outcome.wrong for outcome in outcomes.values())
         if request.purpose == driver.DECISIONS and right and not args.no_keep:
             _keeping.keep(profiles.load(args.profile), args.profile, testbed, found)
@@ -186,10 +192,18 @@ def make_request(args: argparse.Namespace) -> driver.Request:
     return request
 
 
+def _show_plans(plans: Mapping[str, Any], as_json: bool) -> None:
+    if as_json:
+        output.print_json(plans)
+        return
+    for library, plan in plans.items():
+        _tune_tables.show_plan(plan["cells"], library, plan["too_long"])
+
+
 def _tune(
-    args: argparse.Namespace, request: driver.Request, testbed: Testbed, mpi: mpis.Mpi
-) -> driver.TuningResult | None:
-    """Tunes one library; returns None where it is only shown, or interrupted."""
+    args: argparse.Namespace, request: driver.Request, testbed: Testbed, mpi: mpis.Mpi, plans: dict[str, Any]
+) -> conclusions.TuningResult | None:
+    """Tunes one library; returns None where that is interrupted, or only goes into `plans`."""
     elapsed = driver.stopwatch()
     with _progress(mpi.label) as (say, advance):
         say("looking around")
@@ -201,30 +215,40 @@ def _tune(
             )
         profile = _profile(args, here)
         request = replace(request, known=_known(args, here, profile), profile=document.model_text(profile))
-        left_out: dict[str, list[tuple[str, str]]] = {}
-        predictor = predictors.of(
-            document.model_text(profile),
-            here.machine,
-            lambda point, choice, why: left_out.setdefault(point.collective, []).append((choice, why)),
-        )
-        planned = driver.plan_cells(request, here, predictor, lambda done, total: advance(done, total, "planning"))
-        for collective, failed in left_out.items():
-            _warn(f"{collective}: {line}" for line in model.complaints(failed))
+        cells, wanted = _planned(request, here, advance)
         if args.dry_run:
-            _tune_tables.show_plan(*planned, request, here.machine, args.json)
+            rows = _tune_tables.plan_rows(cells, request, here.machine)
+            plans[mpi.label] = {"cells": rows, "too_long": len(wanted.too_long)}
             return None
         state = TuningState(driver.state_path(args.profile, mpi, request.purpose), driver.header(request, here))
         state.open(args.restart)
-        wrong = _measure(request, here, planned[0], state, elapsed, advance)
+        wrong = _measure(request, here, cells, state, elapsed, advance)
         if wrong is None:
             return None
-    outcome = driver.conclude(request, here, planned[1], state)
+    outcome = conclusions.draw(request, here, wanted, state)
     outcome.wrong = wrong
-    document.put_rules(profile, outcome.rules, mpi.family, here.ranks_per_node)
+    document.put_rules(profile, outcome.rules)
     document.put_evidence(profile, outcome.evidence)
     document.write(args.profile, profile)
     state.close(complete=True)
     return outcome
+
+
+def _planned(
+    request: driver.Request, here: driver.Surroundings, advance: Callable[[int, int, str], None]
+) -> tuple[list[RaceCell], grid.Grid]:
+    """The cells and their grid; warns of what the model could not evaluate."""
+    assert request.profile is not None
+    left_out: dict[str, list[tuple[str, str]]] = {}
+    predictor = predictors.of(
+        request.profile,
+        here.machine,
+        lambda point, choice, why: left_out.setdefault(point.collective, []).append((choice, why)),
+    )
+    planned = driver.plan_cells(request, here, predictor, lambda done, total: advance(done, total, "planning"))
+    for collective, failed in left_out.items():
+        _warn(f"{collective}: {line}" for line in model.complaints(failed))
+    return planned
 
 
 def _measure(

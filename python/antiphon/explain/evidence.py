@@ -70,6 +70,7 @@ def measured_contenders(call: ExplainedCall, profile_text: str) -> MeasuredConte
         return None
     for evidence in profile.get("measurements", {}).get("tune", []):
         fits = evidence.get("purpose") == "decisions" and call.mpi in ("", evidence.get("mpi"))
+        fits = fits and evidence.get("blocked", True)
         if fits and evidence.get("ranks_per_node") == min(call.ranks_per_node, call.ranks):
             rows = _nearest(evidence["cells"], call)
             if rows:

@@ -38,7 +38,7 @@ def carried(verdicts: Sequence[decide.Verdict], known: Knowledge, machine: Tuned
     collectives = {v.collective for v in verdicts}
     found = []
     for point in older_points(verdicts, known, machine):
-        medians = known.medians(point, machine.mpi, machine.ranks_per_node)
+        medians = known.medians(point, machine)
         before = [d.use for d in known.at(point, machine) if d.source == MEASURED][:1]
         for use in before if point.collective in collectives else []:
             library = medians.get(decide.LIBRARY, {})
@@ -52,7 +52,7 @@ def carried(verdicts: Sequence[decide.Verdict], known: Knowledge, machine: Tuned
 def older_points(verdicts: Sequence[decide.Verdict], known: Knowledge, machine: TunedMachine) -> list[Point]:
     """Where earlier tunings have measured and this one has not."""
     measured = {Point(v.collective, v.bytes, v.ranks) for v in verdicts}
-    cells = known.cells(machine.mpi, machine.ranks_per_node)
+    cells = known.cells(machine)
     return [point for point in dict.fromkeys(point_of(cell) for cell in cells) if point not in measured]
 
 

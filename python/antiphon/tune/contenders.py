@@ -52,6 +52,8 @@ class TunedMachine:
     ranks_per_node: int
     link_bits_per_s: int
     mpi: str
+    #: Each node's ranks follow one another.
+    blocked: bool = True
 
     def question(self, point: Point) -> core.Question:
         unknown = point.collective in UNSIZED
@@ -63,10 +65,9 @@ class TunedMachine:
             self.ranks_per_node,
             None if unknown else point.bytes,
             element,
-            True,
-            self.link_bits_per_s,
-            True,
-            self.mpi,
+            link_bits_per_s=self.link_bits_per_s,
+            blocked=self.blocked,
+            mpi=self.mpi,
         )
 
 
@@ -87,11 +88,11 @@ def choices(
 
     Unsized collectives have the same contenders at every size: one of them must serve all.
     """
-    at = Point(point.collective, 65536, point.ranks) if point.collective in UNSIZED else point
+    at = _asked(point)
     question = machine.question(at)
+    usual = own_choice(point, machine)
     held = switches.of_profile(profile, at.ranks, machine.ranks_per_node)
-    own = core.choose(question, own=True)
-    first = [*(choice for choice in known if choice != "library"), *([own.choice] if own.algorithm else [])]
+    first = [*(choice for choice in known if choice != "library"), *([usual] if usual else [])]
     ways = _candidates(at, question, _measured_concurrency(at, profile), held, _connections_bind(profile))
     candidates = list(dict.fromkeys([*first, *ways]))
     predicted = dict(predictor(at, candidates))
@@ -104,6 +105,17 @@ def choices(
     multicasts = {algorithm.name for algorithm in core.algorithms(at.collective) if algorithm.multicasts}
     unknown = [c for c in candidates if c not in predicted and c.partition(":")[0] not in multicasts]
     return list(dict.fromkeys([*first, *near, *unknown]))[:most]
+
+
+def _asked(point: Point) -> Point:
+    """What the rules and the model are asked about: one size for all, where not all ranks know it."""
+    return Point(point.collective, 65536, point.ranks) if point.collective in UNSIZED else point
+
+
+def own_choice(point: Point, machine: TunedMachine) -> str | None:
+    """The algorithm that the built-in rules use, in full form; None where they leave the call to the library."""
+    own = core.choose(machine.question(_asked(point)), own=True)
+    return own.choice if own.algorithm else None
 
 
 def _reach(point: Point) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,9 @@ from antiphon.tune.grid import UNSIZED
 LIBRARY = "library"
 #: Stands for what is used without a tuning: there is no rule.
 KEPT = "kept"
+#: What is used without a tuning, as a contender: it may do another thing at each call.
+AUTO = "auto"
+_AUTO_LABEL = "antiphon"
 #: How the reason of a rule begins that no measurement supports.
 BY_THE_MODEL = "by the model"
 #: A choice must be this much faster than the library in one mode at least …
@@ -61,12 +64,18 @@ class MeasuredCell:
 
 
 def cells_of(measurements: Iterable[CollectiveMeasurement]) -> dict[Key, MeasuredCell]:
-    """Groups measurements; of Antiphon's contenders the full form of what really ran is the name."""
+    """Groups measurements; of Antiphon's contenders the full form of what really ran is the name, but of AUTO."""
     cells: dict[Key, MeasuredCell] = defaultdict(MeasuredCell)
     for m in measurements:
-        name = m.contender if m.contender.partition(":")[0] == LIBRARY else m.chosen
+        own = AUTO if is_auto(m) else m.chosen
+        name = m.contender if m.contender.partition(":")[0] == LIBRARY else own
         cells[m.collective, m.bytes, m.ranks].by_choice[name][m.mode] = m.summary
     return cells
+
+
+def is_auto(measurement: CollectiveMeasurement) -> bool:
+    """Whether this measured what is used without a tuning."""
+    return measurement.contender == _AUTO_LABEL
 
 
 def doubted(found: Verdict) -> list[str]:
@@ -76,9 +85,11 @@ def doubted(found: Verdict) -> list[str]:
     return [name for name in found.good[:DOUBTED] if min(found.faster[name].values()) < CLEAR]
 
 
-def verdict(key: Key, cell: MeasuredCell, again: MeasuredCell | None = None) -> Verdict | None:
+def verdict(
+    key: Key, cell: MeasuredCell, again: MeasuredCell | None = None, usual: str | None = None
+) -> Verdict | None:
     """Judges one cell; None without the library's own time. Where doubted choices were measured `again`, that counts
-    for them: the first time they were chosen for being fast in it.
+    for them: the first time they were chosen for being fast in it. `usual` is the rules' own choice, if they have one.
     """
     library = cell.by_choice.get(LIBRARY)
     if not library:
@@ -88,8 +99,12 @@ def verdict(key: Key, cell: MeasuredCell, again: MeasuredCell | None = None) -> 
     for name in faster:
         judged = again if again is not None and name in again.by_choice else cell
         ratios = faster[name] = _ratios(judged.by_choice[LIBRARY], judged.by_choice[name])
-        # A contender that left a mode early, because it could not win there, is not a possible choice.
-        if set(ratios) != set(library) or not _beats(judged.by_choice[LIBRARY], judged.by_choice[name], ratios):
+        # A contender that left a mode early, because it could not win there, is no choice, as AUTO is none.
+        if (
+            name == AUTO
+            or set(ratios) != set(library)
+            or not _beats(judged.by_choice[LIBRARY], judged.by_choice[name], ratios)
+        ):
             continue
         if again is None or judged is again or min(ratios.values()) >= CLEAR:
             scores[name] = stats.geometric_mean(ratios.values()) or 0.0
@@ -106,8 +121,7 @@ def verdict(key: Key, cell: MeasuredCell, again: MeasuredCell | None = None) -> 
     # A library may be at the wire or half as long again, by the run: who gains from the one should not lose to the
     # other.
     equal = [name for name in equal if _stands(library, cell.by_choice[name])] or equal
-    # The rules' own choice is measured first, and has proven itself elsewhere: among equals it is taken.
-    usual = next(iter(faster))
+    # The rules' own choice has proven itself elsewhere: among equals it is taken.
     good = sorted(equal, key=lambda name: (name != usual, -scores[name]))
     return Verdict(*key, good, faster, usual if usual in good else None)
 
@@ -187,18 +201,35 @@ def _most_gained(members: Sequence[Verdict], names: Sequence[str]) -> str:
 
 
 def unsized(verdicts: Sequence[Verdict]) -> Span:
-    """One choice for all sizes: it must lose at none of them by more than the least difference.
+    """One choice for all sizes: it must lose at none of them by more than the least difference, neither to the library
+    nor to what is used untuned.
 
-    Without such a choice what is used untuned stays, and not the library: the built-in rules tell sizes apart where
-    all ranks know them, and win at some.
+    Without such a choice what is used untuned stays, unless the library was measured to be as much better: the built-in
+    rules tell sizes apart where all ranks know them, and win at some.
     """
+    untuned = {at: ratio for at, ratio in _over_sizes(verdicts, AUTO).items() if ratio}
     totals: dict[str, float] = {}
-    for name in {name for v in verdicts for name in v.faster}:
-        ratios = [ratio for v in verdicts for ratio in v.faster.get(name, {"": 0.0}).values()]
-        if ratios and min(ratios) >= LEAST:
-            totals[name] = stats.geometric_mean(ratios) or 0.0
-    best = max(totals, key=lambda name: totals[name], default=KEPT)
-    return Span(best if totals and totals[best] >= GAIN else KEPT, 0, None, list(verdicts))
+    for name in {name for v in verdicts for name in v.faster} - {AUTO}:
+        ratios = _over_sizes(verdicts, name)
+        over_untuned = [ratios[at] / ratio for at, ratio in untuned.items()]
+        if _serves(ratios.values()) and (not untuned or _serves(over_untuned)):
+            totals[name] = stats.geometric_mean(ratios.values()) or 0.0
+    without_gain = LIBRARY if _serves([1 / ratio for ratio in untuned.values()]) else KEPT
+    return Span(max(totals, key=lambda name: totals[name], default=without_gain), 0, None, list(verdicts))
+
+
+def _over_sizes(verdicts: Sequence[Verdict], name: str) -> dict[tuple[int, str], float]:
+    """A choice's ratios to the library, by size and mode; 0 where it has none."""
+    return {
+        (v.bytes, mode): v.faster.get(name, {}).get(mode, 0.0)
+        for v in verdicts
+        for mode in dict.fromkeys(mode for ratios in v.faster.values() for mode in ratios)
+    }
+
+
+def _serves(ratios: Collection[float]) -> bool:
+    """Whether a choice with these ratios to another one loses nowhere and gains in the mean."""
+    return min(ratios, default=0.0) >= LEAST and (stats.geometric_mean(ratios) or 0.0) >= GAIN
 
 
 @dataclass(frozen=True)
@@ -226,25 +257,27 @@ def all_spans(verdicts: Iterable[Verdict]) -> Iterator[tuple[RankSpan, Span]]:
 
 
 def rules(
-    verdicts: Iterable[Verdict], family: str, ranks_per_node: int, basis: str = "measured"
+    verdicts: Iterable[Verdict], family: str, ranks_per_node: int, basis: str = "measured", blocked: bool = True
 ) -> list[dict[str, Any]]:
-    """Rules for all verdicts, for this library and this many ranks on a node; larger communicators first. `basis`: how
-    they were come by, for people. Spans where another decision is kept get no rule."""
+    """Rules for all verdicts, for this library and this many ranks on a node, which are `blocked` where they follow one
+    another; larger communicators first. `basis`: how they were come by, for people. Spans where another decision is
+    kept get no rule."""
     return [
-        _rule(span, (place.low, place.high), family, ranks_per_node, basis)
+        _rule(span, (place.low, place.high), family, (ranks_per_node, blocked), basis)
         for place, span in all_spans(verdicts)
         if span.choice != KEPT
     ]
 
 
-def _rule(span: Span, ranks: tuple[int, int], family: str, ranks_per_node: int, basis: str) -> dict[str, Any]:
+def _rule(span: Span, ranks: tuple[int, int], family: str, placement: tuple[int, bool], basis: str) -> dict[str, Any]:
+    ranks_per_node, blocked = placement
     first = span.verdicts[0]
     rule: dict[str, Any] = {"collective": first.collective}
     if first.collective != "barrier" and first.collective not in UNSIZED:
         rule["bytes"] = [span.low, span.high]
     rule |= {"ranks": list(ranks), "ranks_per_node": [ranks_per_node, ranks_per_node], "mpi": family}
     if ranks_per_node > 1:
-        rule["blocked"] = True
+        rule["blocked"] = blocked
     return rule | {"use": span.choice, "why": _why(span, basis)}
 
 

@@ -50,16 +50,27 @@ def model_text(document: Mapping[str, Any]) -> str:
     return json.dumps({key: value for key, value in document.items() if key not in ("decisions", "measurements")})
 
 
-def put_rules(document: dict[str, Any], rules: Sequence[Mapping[str, Any]], family: str, ranks_per_node: int) -> None:
-    """Replaces the decisions for this library and number of ranks on a node about the same collectives; others stay."""
-    collectives = {rule["collective"] for rule in rules}
+def put_rules(document: dict[str, Any], rules: Sequence[Mapping[str, Any]]) -> None:
+    """Replaces the decisions about the same collectives, library, placement and numbers of ranks; others stay, behind
+    the new ones."""
+    spans: dict[tuple[Any, ...], list[int]] = {}
+    for rule in rules:
+        span = spans.setdefault(_subject_of(rule), list(rule["ranks"]))
+        span[:] = [min(span[0], rule["ranks"][0]), max(span[1], rule["ranks"][1])]
 
     def replaced(rule: Mapping[str, Any]) -> bool:
-        same = rule.get("mpi") == family and rule.get("ranks_per_node") == [ranks_per_node, ranks_per_node]
-        return same and rule.get("collective") in collectives
+        span = spans.get(_subject_of(rule))
+        low, high = rule.get("ranks", (0, None))
+        return span is not None and span[0] <= low and high is not None and high <= span[1]
 
     kept = [rule for rule in document.get("decisions", {}).get("rules", []) if not replaced(rule)]
     document["decisions"] = {"version": RULES_VERSION, "rules": [*rules, *kept]}
+
+
+def _subject_of(rule: Mapping[str, Any]) -> tuple[Any, ...]:
+    """What a tuning's rule is about, but for sizes and the number of ranks."""
+    per_node = tuple(rule.get("ranks_per_node", ()))
+    return rule.get("collective"), rule.get("mpi"), per_node, rule.get("blocked", True)
 
 
 def put_modelled(
@@ -84,11 +95,19 @@ def put_modelled(
     document["decisions"] = {"version": RULES_VERSION, "rules": [*first, *rules, *modelled]}
 
 
+def in_order(blocked: bool) -> dict[str, bool]:
+    """What evidence says of the order of ranks: nothing where those of a node follow one another."""
+    return {} if blocked else {"blocked": False}
+
+
 def put_evidence(document: dict[str, Any], evidence: Mapping[str, Any]) -> None:
     """Adds a tuning's evidence, instead of an older one of the same library, placement and purpose."""
     measurements = document.setdefault("measurements", {})
-    same = ("mpi", "ranks_per_node", "purpose")
-    kept = [e for e in measurements.get("tune", []) if any(e.get(key) != evidence[key] for key in same)]
+
+    def subject(e: Mapping[str, Any]) -> tuple[Any, ...]:
+        return e.get("mpi"), e.get("ranks_per_node"), e.get("blocked", True), e.get("purpose")
+
+    kept = [e for e in measurements.get("tune", []) if subject(e) != subject(evidence)]
     measurements["tune"] = [*kept, dict(evidence)]
 
 

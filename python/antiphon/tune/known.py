@@ -66,23 +66,24 @@ class Knowledge:
         """Rules that runs have learned, newest first."""
         return [rule for source, rule in self.rules if source == LEARNED]
 
-    def medians(self, point: Point, family: str, ranks_per_node: int) -> dict[str, dict[str, float]]:
+    def medians(self, point: Point, machine: TunedMachine) -> dict[str, dict[str, float]]:
         """Seconds that were measured at a point, by choice and mode."""
         found: dict[str, dict[str, float]] = {}
-        for cell in self.cells(family, ranks_per_node):
+        for cell in self.cells(machine):
             if point_of(cell) == point:
                 name = "library" if cell["contender"] == "library" else cell["chosen"]
                 found.setdefault(name, {})[cell["mode"]] = cell["median_s"]
         return found
 
-    def cells(self, family: str, ranks_per_node: int) -> list[Mapping[str, Any]]:
+    def cells(self, machine: TunedMachine) -> list[Mapping[str, Any]]:
         """What earlier tunings measured for a library and placement."""
-        same = [e for e in self.evidence if (e.get("mpi"), e.get("ranks_per_node")) == (family, ranks_per_node)]
+        wanted = (machine.mpi, machine.ranks_per_node, machine.blocked)
+        same = [e for e in self.evidence if (e.get("mpi"), e.get("ranks_per_node"), e.get("blocked", True)) == wanted]
         return [cell for tuned in same for cell in tuned.get("cells", [])]
 
     def is_slower(self, one: str, other: str, point: Point, machine: TunedMachine) -> bool:
         """Whether one choice was measured to be slower than another in some mode."""
-        medians = self.medians(point, machine.mpi, machine.ranks_per_node)
+        medians = self.medians(point, machine)
         a, b = medians.get(one, {}), medians.get(other, {})
         return any(a[mode] > SLOWER * b[mode] for mode in a if mode in b)
 

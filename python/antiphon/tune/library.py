@@ -78,7 +78,7 @@ def _openmpi(point: Point, name: str) -> list[str]:
 def _mpich(point: Point, name: str) -> list[str]:
     needs_power = name == "recursive_doubling" and point.collective in ("allgather", "allgatherv")
     if (needs_power or name == "scatter_recursive_doubling_allgather") and point.ranks & (point.ranks - 1):
-        return []  # Open MPI would quietly run another algorithm.
+        return []  # MPICH would quietly run another algorithm.
     parameters = _MPICH_TREES.get((point.collective, name), [""])
     if "tree" in name:
         parameters = [p for p in parameters if "chunk_size" not in p or point.bytes > 4096] or []

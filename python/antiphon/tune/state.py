@@ -48,7 +48,7 @@ class TuningState:
             was, asked = _difference(events[0], self._header)
             raise AntiphonError(
                 f"{self.path} holds an unfinished tuning of something else ({was}; asked for now: {asked})",
-                hint="--restart throws it away, or name another --state",
+                hint="--restart throws it away; another --profile has its own",
             )
         for event in events[1:]:
             self._take(event)

@@ -5,8 +5,8 @@
  *   threads    the same from 4 threads, each with its own 8
  *   cross      ranks wait inside the library, in collectives of another communicator, for a rank that waits for an
  *              operation which those ranks have started
- *   lifetimes  communicators, datatypes and operations are freed while calls that use them are under way; counts that
- *              only a root knows
+ *   lifetimes  communicators, datatypes and operations are freed while calls that use them are under way, or between
+ *              starts of a persistent one; counts that only a root knows
  *   late       one rank starts late and after messages that it needs from the others */
 #include <mpi.h>
 #include <pthread.h>
@@ -185,6 +185,30 @@ static void lifetimes(void) {
   }
 }
 
+/* A persistent operation is started again after its communicator is freed, which then lives on. */
+static void persistent_lifetimes(void) {
+#if MPI_VERSION >= 4
+  static int sent[most_ranks * block], got[most_ranks * block];
+  for (int number = 0; number < 8; number++) {
+    MPI_Comm comm;
+    MPI_Request request;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Alltoall_init(sent, block, MPI_INT, got, block, MPI_INT, comm, MPI_INFO_NULL, &request);
+    for (int again = 0; again < 3; again++) {
+      for (int to = 0; to < size; to++)
+        for (int i = 0; i < block; i++) sent[to * block + i] = value(2, rank, to, number + again, i);
+      MPI_Start(&request);
+      if (again == 0) MPI_Comm_free(&comm);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+      for (int from = 0; from < size; from++)
+        for (int i = 0; i < block; i++) wrong += got[from * block + i] != value(2, from, rank, number + again, i);
+      memset(got, 0, sizeof got);
+    }
+    MPI_Request_free(&request);
+  }
+#endif
+}
+
 typedef struct {
   int number;
   int other;
@@ -275,6 +299,7 @@ int main(int argc, char** argv) {
   else if (strcmp(mode, "cross") == 0) cross();
   else if (strcmp(mode, "lifetimes") == 0) {
     lifetimes();
+    persistent_lifetimes();
     for (int number = 0; number < 8; number++) reduce_pairs(number);
     for (int number = 0; number < 8; number++) gather_lengths(number);
   } else if (strcmp(mode, "late") == 0) late();

@@ -8,10 +8,12 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from antiphon.bench.collectives import CollectiveMeasurement
 from antiphon.model import limits
 from antiphon.mpi import Mpi
-from antiphon.tune import decide, driver
+from antiphon.tune import conclusions, decide, driver
 from antiphon.tune.grid import Grid, Point
 from antiphon.tune.state import TuningState
 
@@ -25,21 +27,25 @@ WANTED = Grid([Point(collective, size, 16) for size in SIZES for collective in R
 CHOICE = {"bcast": "chain", "alltoallv": "rotated"}
 
 
-def conclude(tmp_path: Path, *points: Point, purpose: str = driver.DECISIONS) -> driver.TuningResult:
-    """Concludes from these points, at each of which our choice takes half the library's time."""
+def conclude(
+    tmp_path: Path, *points: Point, purpose: str = driver.DECISIONS, untuned_s: float | None = None
+) -> conclusions.TuningResult:
+    """Concludes from these points, at each of which our choice takes half the library's time, and what is used untuned
+    `untuned_s`, where it was measured."""
     state = TuningState(tmp_path / "state.jsonl", {})
     for p in points:
         state.finished.add((p.collective, p.bytes, p.ranks))
-        for contender, seconds in (("library", 2.0), (f"antiphon:{CHOICE[p.collective]}", 1.0)):
+        times = {"library": 2.0, f"antiphon:{CHOICE[p.collective]}": 1.0}
+        for contender, seconds in (times | ({"antiphon": untuned_s} if untuned_s else {})).items():
             samples = [seconds * (1 + i / 1000) for i in range(11)]
-            chosen = contender.removeprefix("antiphon:")
+            chosen = "windowed" if contender == "antiphon" else contender.removeprefix("antiphon:")
             state.measurements.append(
                 CollectiveMeasurement(
                     p.collective, p.bytes, p.ranks, mode="sync", contender=contender, chosen=chosen,
                     calls_per_sample=1, samples=samples,
                 )
             )  # fmt: skip
-    return driver.conclude(dataclasses.replace(REQUEST, purpose=purpose), HERE, WANTED, state)
+    return conclusions.draw(dataclasses.replace(REQUEST, purpose=purpose), HERE, WANTED, state)
 
 
 def test_one_choice_for_all_sizes_needs_all_that_were_to_be_measured(tmp_path: Path) -> None:
@@ -66,3 +72,31 @@ def test_without_one_choice_for_all_sizes_the_built_in_rules_stay() -> None:
     faster = {8: {"nested": {"sync": 4.0}, "rotated": {"sync": 0.5}}, 65536: {"nested": {"sync": 0.5}, "rotated": {}}}
     verdicts = [decide.Verdict("alltoallv", size, 16, ["library"], ratios) for size, ratios in faster.items()]
     assert decide.rules(verdicts, "openmpi", 1) == []
+
+
+ALL_SIZES = (Point("alltoallv", 8, 16), Point("alltoallv", 8192, 16))
+STAYS = "alltoallv on 16 ranks: no one choice gains at all sizes, so what is used stays"
+
+
+def test_one_choice_for_all_sizes_must_beat_what_tells_them_apart(tmp_path: Path) -> None:
+    """No rule is better than one that replaces the built-in ones, known patterns among them, by something slower."""
+    slower = conclude(tmp_path, *ALL_SIZES, untuned_s=0.99)
+    assert slower.rules == []
+    assert STAYS in slower.evidence["not_covered"]
+
+    faster = conclude(tmp_path, *ALL_SIZES, untuned_s=1.2)
+    assert [rule["use"] for rule in faster.rules] == ["rotated"]
+    assert STAYS not in faster.evidence["not_covered"]
+
+
+def test_the_profile_keeps_choices_and_not_what_is_used_untuned(tmp_path: Path) -> None:
+    kept = conclude(tmp_path, *ALL_SIZES, untuned_s=0.5).evidence["cells"]
+    assert {cell["chosen"] for cell in kept} == {"library", "rotated"}
+
+
+@pytest.mark.parametrize(("untuned", "used"), [(0.5, ["library"]), (1.2, []), (1.0, [])])
+def test_the_library_replaces_what_loses_to_it(untuned: float, used: list[str]) -> None:
+    """`untuned`: how many times faster than the library it is."""
+    faster = {"rotated": {"sync": 0.9}, decide.AUTO: {"sync": untuned}}
+    verdicts = [decide.Verdict("alltoallv", size, 16, ["library"], faster) for size in SIZES]
+    assert [rule["use"] for rule in decide.rules(verdicts, "openmpi", 1)] == used

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* All ranks start a persistent reduction. Rank 0 waits for it and then comes to a blocking call, in which all others
+ * wait first: the reduction must go on there. Prints "verified". Arguments: the blocking calls, one or more of
+ *   replace, neighbours, gatherv, alltoallv */
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { most_ranks = 8, count = 40000, block = 30 };
+
+static int rank, size, next, previous;
+static long wrong;
+static MPI_Comm ring;
+
+static void replace(int number) {
+  static int data[count];
+  MPI_Status status;
+  int received = 0;
+  for (int i = 0; i < count; i++) data[i] = rank + number + i;
+  MPI_Sendrecv_replace(data, count, MPI_INT, next, number, previous, number, ring, &status);
+  MPI_Get_count(&status, MPI_INT, &received);
+  wrong += received != count || status.MPI_SOURCE != previous;
+  for (int i = 0; i < count; i++) wrong += data[i] != previous + number + i;
+}
+
+static void neighbours(int number) {
+  int mine[block], theirs[block];
+  for (int i = 0; i < block; i++) mine[i] = rank + number + i;
+  MPI_Neighbor_allgather(mine, block, MPI_INT, theirs, block, MPI_INT, ring);
+  for (int i = 0; i < block; i++) wrong += theirs[i] != previous + number + i;
+}
+
+static void gatherv(int number) {
+  int mine[block], all[most_ranks * block], counts[most_ranks], offsets[most_ranks];
+  for (int i = 0; i < block; i++) mine[i] = rank + number + i;
+  for (int r = 0; r < size; r++) counts[r] = r + 1, offsets[r] = r * block;
+  MPI_Gatherv(mine, rank + 1, MPI_INT, all, counts, offsets, MPI_INT, 0, ring);
+  for (int r = 0; rank == 0 && r < size; r++)
+    for (int i = 0; i <= r; i++) wrong += all[r * block + i] != r + number + i;
+}
+
+static void alltoallv(int number) {
+  int mine[most_ranks * block], all[most_ranks * block], counts[most_ranks], offsets[most_ranks];
+  for (int r = 0; r < size; r++) counts[r] = 1 + (r + rank + number) % block, offsets[r] = r * block;
+  for (int i = 0; i < size * block; i++) mine[i] = rank + number + i;
+  MPI_Alltoallv(mine, counts, offsets, MPI_INT, all, counts, offsets, MPI_INT, ring);
+  for (int r = 0; r < size; r++)
+    for (int i = 0; i < counts[r]; i++) wrong += all[r * block + i] != r + number + rank * block + i;
+}
+
+static void call(const char* name, int number) {
+  if (strcmp(name, "replace") == 0) replace(number);
+  else if (strcmp(name, "neighbours") == 0) neighbours(number);
+  else if (strcmp(name, "gatherv") == 0) gatherv(number);
+  else alltoallv(number);
+}
+
+int main(int argc, char** argv) {
+  static int to[count], sums[count];
+  int one = 1;
+  MPI_Request reduction;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  next = (rank + 1) % size;
+  previous = (rank + size - 1) % size;
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &previous, &one, 1, &next, &one, MPI_INFO_NULL, 0, &ring);
+  MPI_Allreduce_init(to, sums, count, MPI_INT, MPI_SUM, ring, MPI_INFO_NULL, &reduction);
+  for (int number = 0; number < 6; number++)
+    for (int c = 1; c < argc; c++) {
+      for (int i = 0; i < count; i++) to[i] = rank + number + i;
+      MPI_Start(&reduction);
+      if (rank == 0) MPI_Wait(&reduction, MPI_STATUS_IGNORE);
+      call(argv[c], number);
+      if (rank != 0) MPI_Wait(&reduction, MPI_STATUS_IGNORE);
+      for (int i = 0; i < count; i++) wrong += sums[i] != size * (number + i) + size * (size - 1) / 2;
+    }
+  MPI_Request_free(&reduction);
+  long all = 0;
+  MPI_Reduce(&wrong, &all, 1, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
+  if (rank == 0) puts(all == 0 ? "verified" : "wrong");
+  MPI_Comm_free(&ring);
+  MPI_Finalize();
+  return 0;
+}
