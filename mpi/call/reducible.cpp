@@ -63,6 +63,8 @@ bool reducible(MPI_Op op, MPI_Datatype type, const TypeInfo& info) {
   if (any_of<MPI_Op>(op, {MPI_OP_NULL, MPI_REPLACE, MPI_NO_OP})) return false;
   // Elements that overlap or lie backwards cannot be worked on one by one.
   if (info.size_bytes == 0 || info.extent_bytes <= 0 || info.true_extent_bytes > info.extent_bytes) return false;
+  // Schedules count the bytes of a type without gaps from its address, where such a type has none of its own.
+  if (info.size_bytes == info.extent_bytes && info.true_lb_bytes != 0) return false;
   return !is_predefined(op) || (info.predefined && predefined_takes(op, type));
 }
 

@@ -91,7 +91,7 @@ int send_plain_receive_frame(const SendArguments& out, std::unique_ptr<Receive> 
   Extracted message;
   if (take_extracted(*r->messages, matching, r->wanted.peer, r->wanted.tag, message)) {
     matching.unlock();
-    r->error = deliver(*r, message, r->status);
+    r->error = deliver(*r, std::move(message), r->status);
     r->state = Receive::State::finished;
     const int result =
         native::isend(SendMode::standard, out.buffer, out.count, out.type, out.peer, out.tag, out.comm, request);

@@ -24,28 +24,47 @@ bool same(const Extracted& m, int source, int tag) {
   return (source == MPI_ANY_SOURCE || m.source == source) && (tag == MPI_ANY_TAG || m.tag == tag);
 }
 
-/// Receives the matched message's bytes. Its status is separate because the error field of the program's status must
-/// not change.
-int receive_matched(MPI_Message* message, std::int64_t bytes, Buffer& wire) {
-  wire = Buffer(static_cast<std::size_t>(bytes));
-  MPI_Status status;
-  return native::mrecv(wire.data(), bytes, MPI_BYTE, message, &status);
-}
-
-/// Decodes a message into its place among the extracted ones. `matching` protects the insertion and is released while
-/// decoding.
+/// Decodes a message into its place among the extracted ones, and returns its error. `matching` protects the insertion
+/// and is released while decoding.
 int extract_into(Messages& messages, std::unique_lock<Mutex>& matching, Buffer wire, std::int64_t bytes,
                  MPI_Status& status) {
   auto place =
       messages.extracted.insert(messages.extracted.end(), {status.MPI_SOURCE, status.MPI_TAG, bytes, Buffer(), false});
   messages.extracted_count.fetch_add(1, std::memory_order_relaxed);
   matching.unlock();
-  int code = MPI_SUCCESS;
-  Extracted decoded = extract(messages, std::move(wire), bytes, status.MPI_SOURCE, status.MPI_TAG, code);
+  Extracted decoded = extract(messages, std::move(wire), bytes, status.MPI_SOURCE, status.MPI_TAG);
   fill_status(status, decoded.source, decoded.tag, decoded.bytes);
+  const int code = decoded.error;
   matching.lock();
   *place = std::move(decoded);
   return code;
+}
+
+bool is_frame_like(std::int64_t bytes) { return may_hold_frame(bytes) && is_frame_length(bytes); }
+
+/// Takes the next message of a source with this tag out of the library, and before it all that the source has sent
+/// earlier: a receive of any tag must find them first. Sets `found` unless another thread was faster.
+int take_in_order(Messages& messages, std::unique_lock<Mutex>& matching, int source, int tag, bool& found,
+                  MPI_Status& status) {
+  while (true) {
+    MPI_Message message = MPI_MESSAGE_NULL;
+    int flag = 0;
+    if (const int code = PMPI_Improbe(source, MPI_ANY_TAG, messages.comm(), &flag, &message, &status);
+        code != MPI_SUCCESS || flag == 0)
+      return code;
+    const std::int64_t bytes = bytes_in(status);
+    found = status.MPI_TAG == tag;
+    if (!is_frame_like(bytes)) {
+      messages.extracted.push_back({source, status.MPI_TAG, bytes, Buffer(), true, message});
+      messages.extracted_count.fetch_add(1, std::memory_order_relaxed);
+      if (found) return MPI_SUCCESS;
+      continue;
+    }
+    Buffer wire;
+    if (const int code = receive_matched(&message, bytes, wire); code != MPI_SUCCESS) return code;
+    const int code = extract_into(messages, matching, std::move(wire), bytes, status);
+    if (found) return report(code, MPI_SUCCESS, messages.comm());
+  }
 }
 
 /// Tells whether a message is there, and takes it out if it is a frame.
@@ -60,19 +79,10 @@ int look(Messages& messages, int source, int tag, int* flag, MPI_Status* status)
     }
     const int code = PMPI_Iprobe(source, tag, messages.comm(), flag, status);
     const std::int64_t bytes = code == MPI_SUCCESS && *flag != 0 ? bytes_in(*status) : 0;
-    if (!may_hold_frame(bytes) || !is_frame_length(bytes)) return code;
-    MPI_Message message = MPI_MESSAGE_NULL;
-    int found = 0;
-    if (const int failure =
-            PMPI_Improbe(status->MPI_SOURCE, status->MPI_TAG, messages.comm(), &found, &message, status);
-        failure != MPI_SUCCESS) {
-      return failure;
-    }
-    if (found == 0) continue;  // another thread was faster
-    Buffer wire;
-    const std::int64_t matched = bytes_in(*status);
-    if (const int failure = receive_matched(&message, matched, wire); failure != MPI_SUCCESS) return failure;
-    return extract_into(messages, matching, std::move(wire), matched, *status);
+    if (!is_frame_like(bytes)) return code;
+    bool found = false;
+    const int taken = take_in_order(messages, matching, status->MPI_SOURCE, status->MPI_TAG, found, *status);
+    if (taken != MPI_SUCCESS || found) return taken;
   }
 }
 
@@ -140,10 +150,11 @@ int match(Messages& messages, int source, int tag, int* flag, MPI_Message* messa
   Buffer wire;
   code = receive_matched(message, bytes, wire);
   if (code != MPI_SUCCESS) return code;
-  extracted = extract(messages, std::move(wire), bytes, status->MPI_SOURCE, status->MPI_TAG, code);
+  extracted = extract(messages, std::move(wire), bytes, status->MPI_SOURCE, status->MPI_TAG);
   fill_status(*status, extracted.source, extracted.tag, extracted.bytes);
+  code = extracted.error;
   const int held_code = hold(messages, std::move(extracted), message);
-  return code != MPI_SUCCESS ? code : held_code;
+  return report(code != MPI_SUCCESS ? code : held_code, MPI_SUCCESS, messages.comm());
 }
 
 Messages* framed_messages(int source, MPI_Comm comm) { return source == MPI_PROC_NULL ? nullptr : Messages::of(comm); }
@@ -156,7 +167,7 @@ int iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
   const TendAfter tend;
   Messages* messages = framed_messages(source, comm);
   if (messages == nullptr) return PMPI_Iprobe(source, tag, comm, flag, status);
-  return report(look(*messages, source, tag, flag, status), MPI_SUCCESS, MPI_COMM_NULL);
+  return look(*messages, source, tag, flag, status);
 }
 
 int probe(int source, int tag, MPI_Comm comm, MPI_Status* status) {
@@ -205,7 +216,7 @@ int mrecv(void* buf, std::int64_t count, MPI_Datatype type, MPI_Message* message
   const ReceiveArguments wanted{buf, count, type, mine.message.source, mine.message.tag, mine.messages->comm()};
   auto receive = expect_extracted(wanted, *mine.messages);
   if (!receive) return report(MPI_ERR_TYPE, MPI_SUCCESS, wanted.comm);
-  return report(deliver(*receive, mine.message, *status), MPI_SUCCESS, wanted.comm);
+  return report(deliver(*receive, std::move(mine.message), *status), MPI_SUCCESS, wanted.comm);
 }
 
 int imrecv(void* buf, std::int64_t count, MPI_Datatype type, MPI_Message* message, MPI_Request* request) {
@@ -215,7 +226,7 @@ int imrecv(void* buf, std::int64_t count, MPI_Datatype type, MPI_Message* messag
   const ReceiveArguments wanted{buf, count, type, mine.message.source, mine.message.tag, mine.messages->comm()};
   auto receive = expect_extracted(wanted, *mine.messages);
   if (!receive) return report(MPI_ERR_TYPE, MPI_SUCCESS, wanted.comm);
-  *request = track_delivered(std::move(receive), mine.message);
+  *request = track_delivered(std::move(receive), std::move(mine.message));
   return MPI_SUCCESS;
 }
 

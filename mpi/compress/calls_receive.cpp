@@ -53,7 +53,7 @@ int post(std::unique_ptr<Receive> receive, MPI_Request* request) {
   Extracted message;
   if (take_extracted(messages, matching, receive->wanted.peer, receive->wanted.tag, message)) {
     matching.unlock();
-    *request = track_delivered(std::move(receive), message);
+    *request = track_delivered(std::move(receive), std::move(message));
     return MPI_SUCCESS;
   }
   Receive& r = *receive;
@@ -87,7 +87,7 @@ int receive_here(Receive& r, MPI_Status* status) {
   std::unique_lock matching(r.messages->matching);
   const bool got = take_extracted(*r.messages, matching, r.wanted.peer, r.wanted.tag, message);
   matching.unlock();
-  if (got) return report(deliver(r, message, *status), MPI_SUCCESS, r.wanted.comm);
+  if (got) return report(deliver(r, std::move(message), *status), MPI_SUCCESS, r.wanted.comm);
   r.ticket = UINT64_MAX;
   const int code = native::recv(r.buffer(), r.count(), r.type(), r.wanted.peer, r.wanted.tag, r.wanted.comm, status);
   return report(finish(r, *status, code), code, r.wanted.comm);
@@ -102,8 +102,8 @@ MPI_Request completed_request() {
   return request;
 }
 
-MPI_Request track_delivered(std::unique_ptr<Receive> receive, const Extracted& message) {
-  receive->error = deliver(*receive, message, receive->status);
+MPI_Request track_delivered(std::unique_ptr<Receive> receive, Extracted message) {
+  receive->error = deliver(*receive, std::move(message), receive->status);
   receive->state = Receive::State::finished;
   auto tracked = std::make_unique<Tracked>();
   tracked->handle = completed_request();

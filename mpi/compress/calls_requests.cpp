@@ -94,7 +94,7 @@ int start_tracked(Tracked& t) {
   Extracted message;
   if (take_extracted(*r.messages, matching, r.wanted.peer, r.wanted.tag, message)) {
     matching.unlock();
-    r.error = deliver(r, message, r.status);
+    r.error = deliver(r, std::move(message), r.status);
     r.state = Receive::State::finished;
     t.inner = completed_request();
     t.active = true;

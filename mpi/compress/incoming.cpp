@@ -110,7 +110,7 @@ bool is_taken(const Receive& r) {
   const std::lock_guard lock(r.messages->matching);
   const auto& others = r.messages->under_way;
   return std::any_of(others.begin(), others.end(), [&](const Receive* other) {
-    return !other->landing && other->wanted.buffer == r.wanted.buffer && other->state != Receive::State::finished;
+    return !other->landing && share_places(*other, r) && other->state != Receive::State::finished;
   });
 }
 
@@ -206,35 +206,6 @@ int unframe(Receive& r, const Origin& origin, const std::byte* arrived, std::int
   return code;
 }
 
-/// Says whether the library takes messages that are not a whole number of elements; then frames may arrive in places
-/// with gaps. MPICH does not, and it makes types of single bytes so slowly that landing in other memory is better.
-#if ANTIPHON_ABI_OPENMPI
-constexpr bool takes_parts_of_elements = true;
-#else
-constexpr bool takes_parts_of_elements = false;
-#endif
-
-bool is_large(const Receive& r) { return r.capacity_bytes > std::numeric_limits<int>::max(); }
-
-/// Describes the receive as bytes. If an int cannot count them and the library has no larger counts, describes it as
-/// chunks or, in place, as the program did.
-void describe_post(Receive& r) {
-  const bool as_bytes = r.landing || r.info.contiguous;
-  r.post_count = as_bytes ? r.capacity_bytes : r.wanted.count;
-  r.post_type = as_bytes ? MPI_BYTE : r.wanted.type;
-#if !ANTIPHON_HAS_LARGE_COUNT
-  if (!is_large(r)) return;
-  r.post_count = r.landing ? (r.capacity_bytes + chunk_bytes - 1) / chunk_bytes : r.wanted.count;
-  r.post_type = r.landing ? chunk_type : r.wanted.type;
-#endif
-}
-
-/// Makes the message arrive in memory of Antiphon's own.
-void land(Receive& r) {
-  r.landing = Buffer(static_cast<std::size_t>(
-      is_large(r) ? (r.capacity_bytes + chunk_bytes - 1) / chunk_bytes * chunk_bytes : r.capacity_bytes));
-}
-
 /// Gathers into one piece what has arrived in places with gaps between them.
 int collect(const Receive& r, std::int64_t bytes, Buffer& whole) {
   const std::int64_t elements = (bytes + r.info.size_bytes - 1) / r.info.size_bytes;
@@ -243,88 +214,6 @@ int collect(const Receive& r, std::int64_t bytes, Buffer& whole) {
 }
 
 }  // namespace
-
-Receive::~Receive() {
-  unlist_receive(*this);
-  if (has_own_type) PMPI_Type_free(&own_type);
-}
-
-std::unique_ptr<Receive> expect_extracted(const ReceiveArguments& wanted, Messages& messages) {
-  auto r = std::make_unique<Receive>();
-  if (wanted.count < 0 || !inspect(wanted.type, r->info)) return nullptr;
-  r->capacity_bytes = wanted.count * r->info.size_bytes;
-  r->on_device = is_device_memory(wanted.buffer);
-  r->messages = messages.shared_from_this();
-  r->wanted = wanted;
-  return r;
-}
-
-Messages* may_bring_frame(const ReceiveArguments& wanted) {
-  if (wanted.count <= 0 || wanted.peer == MPI_PROC_NULL || wanted.type == MPI_DATATYPE_NULL) return nullptr;
-  int size = 0;
-  if (PMPI_Type_size(wanted.type, &size) != MPI_SUCCESS) return nullptr;
-  return size < 0 || size * wanted.count >= framing_state.threshold_bytes ? Messages::of(wanted.comm) : nullptr;
-}
-
-std::unique_ptr<Receive> expect(const ReceiveArguments& wanted) {
-  Messages* const messages = may_bring_frame(wanted);
-  if (messages == nullptr) return nullptr;
-  auto r = expect_extracted(wanted, *messages);
-  if (!r || (wanted.buffer == nullptr && r->info.contiguous)) return nullptr;
-  if (!r->info.contiguous) {
-    const bool regular = r->info.layout && wanted.buffer != MPI_BOTTOM;
-    if (!(regular && takes_parts_of_elements)) land(*r);
-    if (!regular) r->has_own_type = PMPI_Type_dup(wanted.type, &r->own_type) == MPI_SUCCESS;
-  }
-  if (r->on_device && !r->landing) land(*r);
-  describe_post(*r);
-  return r;
-}
-
-MPI_Datatype chunk_type;
-
-void keep_apart(Receive& r) {
-  constexpr int looked_at = 64;
-  if (r.aside) r.landing.reset();  // from the previous start of a persistent receive
-  r.aside = false;
-  if (r.landing || is_large(r)) return;
-  const auto& others = r.messages->under_way;
-  int left = looked_at;
-  for (auto other = others.rbegin(); other != others.rend() && left-- > 0 && !r.aside; ++other) {
-    r.aside = (*other)->wanted.buffer == r.wanted.buffer;
-  }
-  if (r.aside) land(r);
-  describe_post(r);
-}
-
-void list_receive(Receive& r) {
-  r.state = Receive::State::posted;
-  r.ticket = r.messages->next_ticket++;
-  r.messages->under_way.splice(r.messages->under_way.end(), r.place);
-  r.listed = true;
-}
-
-void unlist_receive(Receive& r) {
-  if (!r.listed) return;
-  const std::lock_guard lock(r.messages->matching);
-  r.place.splice(r.place.end(), r.messages->under_way, r.in_list);
-  r.listed = false;
-}
-
-void enter_call(Receive& r) {
-  std::unique_lock lock(r.messages->matching);
-  while (r.state == Receive::State::finishing) {
-    lock.unlock();
-    sched_yield();
-    lock.lock();
-  }
-  if (r.state == Receive::State::posted) r.state = Receive::State::in_call;
-}
-
-void leave_call(Receive& r) {
-  const std::lock_guard lock(r.messages->matching);
-  if (r.state == Receive::State::in_call) r.state = Receive::State::posted;
-}
 
 int finish(Receive& r, MPI_Status& status, int code) {
   if (r.state == Receive::State::finished) {
@@ -368,29 +257,38 @@ void fill_status(MPI_Status& status, int source, int tag, std::int64_t bytes) {
   PMPI_Status_set_cancelled(&status, 0);
 }
 
-int deliver(Receive& r, const Extracted& message, MPI_Status& status) {
-  const int code = put(r, message.data.data(), message.bytes);
+int deliver(Receive& r, Extracted message, MPI_Status& status) {
   fill_status(status, message.source, message.tag, std::min(message.bytes, r.capacity_bytes));
-  return code;
+  if (message.matched != MPI_MESSAGE_NULL) {
+    Buffer wire;
+    if (const int code = receive_matched(&message.matched, message.bytes, wire); code != MPI_SUCCESS) return code;
+    message = extract(*r.messages, std::move(wire), message.bytes, message.source, message.tag);
+  }
+  return message.error != MPI_SUCCESS ? message.error : put(r, message.data.data(), message.bytes);
 }
 
-Extracted extract(Messages& messages, Buffer wire, std::int64_t bytes, int source, int tag, int& code) {
+int receive_matched(MPI_Message* message, std::int64_t bytes, Buffer& wire) {
+  wire = Buffer(static_cast<std::size_t>(bytes));
+  MPI_Status status;
+  return native::mrecv(wire.data(), bytes, MPI_BYTE, message, &status);
+}
+
+Extracted extract(Messages& messages, Buffer wire, std::int64_t bytes, int source, int tag) {
   Extracted result{source, tag, bytes, std::move(wire)};
   std::byte* const data = result.data.data();
   const Origin origin{messages, source, tag, UINT64_MAX};
   const Mark mark = bytes >= framing_state.threshold_bytes ? mark_of(data) : Mark::none;
-  code = MPI_SUCCESS;
-  if (mark == Mark::tagged) code = restore(origin, data, static_cast<std::size_t>(bytes));
+  if (mark == Mark::tagged) result.error = restore(origin, data, static_cast<std::size_t>(bytes));
   if (mark != Mark::frame || !is_frame_length(bytes)) return result;
   const codec::ConstBytes frame(data + mark_bytes, frame_length(data, static_cast<std::size_t>(bytes)));
   const std::uint64_t raw = codec::raw_bytes(frame);
   if (raw == codec::not_a_frame) {
-    code = failed(origin, codec::Error::damaged);
+    result.error = failed(origin, codec::Error::damaged);
     return result;
   }
   Buffer decoded(raw);
   const codec::Error error = decode(origin, frame, {decoded.data(), raw});
-  if (error != codec::Error::none) code = failed(origin, error);
+  if (error != codec::Error::none) result.error = failed(origin, error);
   result.bytes = static_cast<std::int64_t>(raw);
   result.data = std::move(decoded);
   return result;

@@ -70,6 +70,8 @@ std::unique_ptr<Receive> expect(const ReceiveArguments& wanted);
 /// Returns the same for a receive if a probe has already taken its message out of the library.
 std::unique_ptr<Receive> expect_extracted(const ReceiveArguments& wanted, Messages& messages);
 
+/// Tells whether two receives fill the same places of one buffer, and not different parts of a grid.
+bool share_places(const Receive& one, const Receive& other);
 /// Gives the receive other memory if its buffer is in use; call it under messages.matching, before the receive is
 /// posted. Programs that look at no data, such as measurements of rates, give one buffer to many receives at once.
 /// Frames in it would spoil each other, so all but the first of them land elsewhere.
@@ -92,12 +94,15 @@ void leave_call(Receive& receive);
 /// that differ.
 int finish(Receive& receive, MPI_Status& status, int code);
 
-/// Puts a message that was taken out of the library into the program's buffer.
-int deliver(Receive& receive, const Extracted& message, MPI_Status& status);
+/// Puts a message that was taken out of the library into the program's buffer. Returns its error if it has one.
+int deliver(Receive& receive, Extracted message, MPI_Status& status);
+
+/// Receives the bytes of a message that a probe has matched.
+int receive_matched(MPI_Message* message, std::int64_t bytes, Buffer& wire);
 
 /// Decodes what has arrived in `wire` (`bytes` bytes) from that peer, whatever it is. Returns the program's message and
 /// its length; the buffer may be the same.
-Extracted extract(Messages& messages, Buffer wire, std::int64_t bytes, int source, int tag, int& code);
+Extracted extract(Messages& messages, Buffer wire, std::int64_t bytes, int source, int tag);
 
 std::int64_t bytes_in(const MPI_Status& status);
 

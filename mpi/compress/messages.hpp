@@ -45,13 +45,16 @@ struct InLink {
   MessageCounts counts;
 };
 
-/// Holds a decoded message that a probe took out of the library to learn its length.
+/// Holds a message that a probe took out of the library: a decoded one, to learn its length, or an earlier one of the
+/// same sender, which must stay before that.
 struct Extracted {
   int source = 0;
   int tag = 0;
   std::int64_t bytes = 0;
   Buffer data;
-  bool ready = true;  ///< decoded
+  bool ready = true;                       ///< decoded, or matched
+  MPI_Message matched = MPI_MESSAGE_NULL;  ///< not received yet: the sender may wait for that
+  int error = MPI_SUCCESS;                 ///< why there is no data
 };
 
 class Messages : public std::enable_shared_from_this<Messages> {

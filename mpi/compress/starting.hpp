@@ -18,7 +18,7 @@ bool take_extracted(Messages& messages, std::unique_lock<Mutex>& matching, int s
 /// Returns a request that is complete.
 MPI_Request completed_request();
 /// Returns a request that completes with the message that a receive already has.
-MPI_Request track_delivered(std::unique_ptr<Receive> receive, const Extracted& message);
+MPI_Request track_delivered(std::unique_ptr<Receive> receive, Extracted message);
 
 /// Reports an error. If `code` differs from `library_code`, it is Antiphon's own, and the error handler does not know
 /// of it yet.

@@ -75,9 +75,9 @@ void after_init() {
     ask_about_aliases();
     check_placement();
     prepare_datatypes();
-    start_capture();
     prepare_finalize_watch();
     CommState::prepare();
+    start_capture();
     trace::start();
     start_framing();
     summary::start();

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "job/clock.hpp"
+#include "job/progress.hpp"
 #include "job/world_ranks.hpp"
 #include "multicast/opening.hpp"
 
@@ -39,7 +40,10 @@ bool MulticastGroup::open() {
 void MulticastGroup::drain() {
   if (!transport_) return;
   const double give_up_s = now_s() + multicast_patience_s;
-  while (!transport_->drained() && !transport_->failure() && now_s() < give_up_s) transport_->progress(1'000'000);
+  while (!transport_->drained() && !transport_->failure() && now_s() < give_up_s) {
+    if (operations_under_way()) make_progress();
+    transport_->progress(1'000'000);
+  }
 }
 
 void MulticastGroup::close() {

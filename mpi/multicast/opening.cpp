@@ -12,6 +12,7 @@
 
 #include "antiphon/error.hpp"
 #include "job/clock.hpp"
+#include "job/progress.hpp"
 #include "job/world.hpp"
 #include "multicast/open_groups.hpp"
 
@@ -86,6 +87,7 @@ MulticastOpening::Bytes MulticastOpening::receive(int member) {
   // of every rank.
   for (int there = 0; there == 0 && !failed_;) {
     failed_ = PMPI_Iprobe(member, opening_tag, members_.comm, &there, &status) != MPI_SUCCESS;
+    if (there == 0 && operations_under_way()) make_progress();
     if (there == 0) sched_yield();
   }
   if (failed_) return {};

@@ -105,7 +105,7 @@ void set_type(MPI_Datatype type, Record& record) {
   }
 }
 
-/// Holds what a persistent request is going to send.
+/// Holds what is sent, or what a persistent request is going to send.
 struct Prepared {
   MPI_Comm comm;
   int peer, tag;
@@ -119,6 +119,7 @@ class Capture : public P2pRecorder {
  public:
   Capture(std::FILE* file, std::int64_t limit_bytes) : file_(file), left_bytes_(limit_bytes) {}
   ~Capture() override {
+    while (!prepared_.empty()) forget(prepared_.begin());
     const bool whole = std::ferror(file_) == 0;
     if (std::fclose(file_) == 0 && whole) return;
     warn("not all captured messages could be written");
@@ -132,6 +133,7 @@ class Capture : public P2pRecorder {
 
  private:
   void keep(const Prepared& message);
+  void forget(std::map<MPI_Request, Prepared>::iterator prepared);
   std::mutex mutex_;
   std::FILE* file_;
   std::int64_t left_bytes_;
@@ -174,7 +176,7 @@ void Capture::before(const P2pCall& call) noexcept {
     for (int i = 0; i < call.request_count; ++i) {
       const auto found = prepared_.find(call.requests[i]);
       if (found == prepared_.end()) continue;
-      if (call.call == P2p::request_free) prepared_.erase(found);
+      if (call.call == P2p::request_free) forget(found);
       else keep(found->second);
     }
   } catch (const std::exception&) {
@@ -186,10 +188,18 @@ void Capture::after(const P2pCall& call, int result) noexcept {
   if (result != MPI_SUCCESS || !is_prepared(call.call)) return;
   try {
     const std::lock_guard lock(mutex_);
-    prepared_.insert_or_assign(call.requests[0], message_of(call, 2));
+    if (const auto old = prepared_.find(call.requests[0]); old != prepared_.end()) forget(old);
+    Prepared message = message_of(call, 2);
+    // The program may free its own before it starts the request.
+    if (PMPI_Type_dup(call.type, &message.type) == MPI_SUCCESS) prepared_.emplace(call.requests[0], message);
   } catch (const std::exception&) {
     left_bytes_ = 0;
   }
+}
+
+void Capture::forget(std::map<MPI_Request, Prepared>::iterator prepared) {
+  PMPI_Type_free(&prepared->second.type);
+  prepared_.erase(prepared);
 }
 
 void Capture::keep(const Prepared& message) {
@@ -222,10 +232,6 @@ std::unique_ptr<Capture> capture;
 void start_capture() {
   const char* directory = std::getenv("ANTIPHON_CAPTURE");
   if (directory == nullptr || *directory == '\0') return;
-  if (watching::recorder.load() != nullptr) {
-    warn("messages are not captured: another recorder is at work");
-    return;
-  }
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const char* mbytes = std::getenv("ANTIPHON_CAPTURE_MBYTES");
@@ -240,12 +246,12 @@ void start_capture() {
     return;
   }
   capture = std::make_unique<Capture>(file, limit << 20);
-  set_p2p_recorder(capture.get());
+  set_p2p_recorder(WatchReason::capture, capture.get());
 }
 
 void stop_capture() {
   if (capture == nullptr) return;
-  set_p2p_recorder(nullptr);
+  set_p2p_recorder(WatchReason::capture, nullptr);
   capture.reset();
 }
 

@@ -114,14 +114,14 @@ std::shared_ptr<const TimeLeft> watch_completion(MPI_Request request, double beg
   std::erase_if(watched, [&](const Watched& one) { return one.request == request; });
   if (watched.size() >= most_watched) watched.erase(watched.begin());
   watched.push_back({request, time});
-  set_completion_timer(&completions);
+  set_p2p_recorder(WatchReason::completion, &completions);
   return time;
 }
 
 void forget_watched_requests() {
   const std::lock_guard lock(mutex);
   watched.clear();
-  set_completion_timer(nullptr);
+  set_p2p_recorder(WatchReason::completion, nullptr);
 }
 
 }  // namespace antiphon::mpi

@@ -162,6 +162,13 @@ void add_bytes(Shape& shape, const Call& call) {
   shape.list(bytes_from, size, [&](std::int64_t i) { return from[static_cast<std::size_t>(i)]; });
 }
 
+/// The counts of a reduce_scatter are of the own group's ranks, also where the data come from another.
+int local_size(MPI_Comm comm) {
+  int size = 0;
+  PMPI_Comm_size(comm, &size);
+  return size;
+}
+
 /// Adds only what MPI lets a rank look at: the root's arguments at the root, and nothing of a side that is in place.
 void add_arguments(Shape& shape, const Call& call) {
   if (call.form != Form::plain) return add_bytes(shape, call);
@@ -190,7 +197,7 @@ void add_arguments(Shape& shape, const Call& call) {
       if (!at_root || (inter == 0 && !sends_in_place)) add_side(shape, true, call, false, size);
       if (at_root) add_side(shape, false, call, true, size);
       break;
-    case Collective::reduce_scatter: shape.elements(true, call.recvcounts, size, call.sendtype); break;
+    case Collective::reduce_scatter: shape.elements(true, call.recvcounts, local_size(call.comm), call.sendtype); break;
     case Collective::reduce_scatter_block: shape.elements(true, call.recvcount, call.sendtype); break;
     case Collective::reduce:
     case Collective::allreduce:
@@ -267,11 +274,11 @@ std::vector<std::string> function_names() {
 
 void prepare_shapes() {
   PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &keyval, nullptr);
-  set_p2p_recorder(&p2p_trace);
+  set_p2p_recorder(WatchReason::trace, &p2p_trace);
 }
 
 void release_shapes() {
-  set_p2p_recorder(nullptr);
+  set_p2p_recorder(WatchReason::trace, nullptr);
   PMPI_Comm_free_keyval(&keyval);
 }
 

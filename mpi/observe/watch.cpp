@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "observe/watch.hpp"
 
+#include <algorithm>
+
 namespace antiphon::mpi {
 
 void watch_for(WatchReason reason, bool wanted) {
@@ -9,19 +11,15 @@ void watch_for(WatchReason reason, bool wanted) {
   else watching::reasons.fetch_and(static_cast<std::uint8_t>(~bit), std::memory_order_relaxed);
 }
 
-void set_p2p_recorder(P2pRecorder* recorder) {
-  watching::recorder.store(recorder, std::memory_order_release);
-  watch_for(WatchReason::recorder, recorder != nullptr);
+void set_p2p_recorder(WatchReason reason, P2pRecorder* recorder) {
+  const auto* const at = std::find(recorded.begin(), recorded.end(), reason);
+  watching::recorders[static_cast<std::size_t>(at - recorded.begin())].store(recorder, std::memory_order_release);
+  watch_for(reason, recorder != nullptr);
 }
 
 void set_p2p_handler(P2pHandler handler) {
   watching::handler.store(handler, std::memory_order_release);
   watch_for(WatchReason::handler, handler != nullptr);
-}
-
-void set_completion_timer(P2pRecorder* timer) {
-  watching::timer.store(timer, std::memory_order_release);
-  watch_for(WatchReason::completion, timer != nullptr);
 }
 
 }  // namespace antiphon::mpi

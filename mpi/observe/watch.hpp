@@ -10,6 +10,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -42,7 +43,7 @@ struct P2pCall {
   const MPI_Status* statuses = nullptr;  ///< never MPI_STATUS(ES)_IGNORE: see StatusRoom
 };
 
-/// A trace recorder implements this. The thread that makes the call calls it, and calls of several threads overlap.
+/// What looks at calls implements this. The thread that makes the call calls it, and calls of several threads overlap.
 class P2pRecorder {
  public:
   virtual ~P2pRecorder() = default;
@@ -55,12 +56,13 @@ class P2pRecorder {
 using P2pHandler = bool (*)(const P2pCall& call, int& result);
 
 /// Names the reasons why wrappers must do more than call the library.
-enum class WatchReason : std::uint8_t { recorder = 1, handler = 2, framing = 4, completion = 8 };
+enum class WatchReason : std::uint8_t { trace = 1, handler = 2, framing = 4, completion = 8, capture = 16 };
+/// Those that have a recorder.
+inline constexpr std::array recorded{WatchReason::trace, WatchReason::capture, WatchReason::completion};
 
 namespace watching {
-inline std::atomic<P2pRecorder*> recorder{nullptr};
+inline std::array<std::atomic<P2pRecorder*>, recorded.size()> recorders{};  ///< in the order of `recorded`
 inline std::atomic<P2pHandler> handler{nullptr};
-inline std::atomic<P2pRecorder*> timer{nullptr};
 inline std::atomic<std::uint8_t> reasons{0};  ///< one bit for each WatchReason
 /// True inside a watched call: what the library then calls by itself (Open MPI's Sendrecv_replace does) is its own.
 inline constinit thread_local bool inside [[gnu::tls_model("initial-exec")]] = false;
@@ -72,15 +74,12 @@ inline bool p2p_watched() { return watching::reasons.load(std::memory_order_rela
 /// Sets or clears one reason to watch.
 void watch_for(WatchReason reason, bool wanted);
 
-/// Records every point-to-point call from now on; null stops that. The recorder must outlive calls under way.
-void set_p2p_recorder(P2pRecorder* recorder);
+/// Shows every point-to-point call to this recorder from now on, for one of the reasons that have one; null stops that.
+/// The recorder must outlive calls under way.
+void set_p2p_recorder(WatchReason reason, P2pRecorder* recorder);
 
 /// Shows every point-to-point call to this handler from now on; null stops that.
 void set_p2p_handler(P2pHandler handler);
-
-/// Shows every point-to-point call to this one, too, while there is a reason of completion; null stops that. It must
-/// outlive calls under way.
-void set_completion_timer(P2pRecorder* timer);
 
 /// Provides the place for statuses: the program's own, or discarded room if the program ignores statuses.
 class StatusRoom {
@@ -111,19 +110,21 @@ class InsideWatch {
   InsideWatch& operator=(const InsideWatch&) = delete;
 };
 
-/// Runs a call, and shows it to the handler and the recorder if they exist.
+/// Runs a call, and shows it to the handler and the recorders that exist.
 template <class Run>
 int watch(const P2pCall& call, Run&& run) {
   const InsideWatch inside;
-  P2pRecorder* const recorder = watching::recorder.load(std::memory_order_acquire);
-  P2pRecorder* const timer = watching::timer.load(std::memory_order_acquire);
-  if (recorder != nullptr) recorder->before(call);
-  if (timer != nullptr) timer->before(call);
+  std::array<P2pRecorder*, recorded.size()> recorders;
+  for (std::size_t i = 0; i < recorders.size(); ++i) {
+    recorders[i] = watching::recorders[i].load(std::memory_order_acquire);
+    if (recorders[i] != nullptr) recorders[i]->before(call);
+  }
   int result = MPI_SUCCESS;
   const P2pHandler handler = watching::handler.load(std::memory_order_acquire);
   if (handler == nullptr || !handler(call, result)) result = run();
-  if (timer != nullptr) timer->after(call, result);
-  if (recorder != nullptr) recorder->after(call, result);
+  for (std::size_t i = recorders.size(); i-- > 0;) {
+    if (recorders[i] != nullptr) recorders[i]->after(call, result);
+  }
   return result;
 }
 

@@ -69,8 +69,7 @@ class Predictor {
 
   /// Extrapolates from P0, 2 P0, 4 P0 and 8 P0 ranks: one part grows with each rank, another with each doubling.
   [[nodiscard]] double over_ranks(const Cluster& cluster) const {
-    PredictedCall call = call_;
-    call.root = 0;
+    const PredictedCall call = from_first();
     PredictionLimits limits = limits_;  // What fewer ranks do not do in the time that is given, more do not either.
     limits.max_ranks = std::numeric_limits<int>::max();
     const int unit = whole_nodes(cluster, limits_);
@@ -102,6 +101,12 @@ class Predictor {
   }
 
  private:
+  /// Returns the call with its root among any number of ranks: what is said of fewer ranks holds for any root.
+  [[nodiscard]] PredictedCall from_first() const {
+    PredictedCall call = call_;
+    call.root = 0;
+    return call;
+  }
   /// Returns what predicts a part of this prediction.
   [[nodiscard]] Predictor another(const PredictedCall& call, const PredictionLimits& limits) const {
     Predictor other(call, algorithm_, parameters_, limits);
@@ -140,7 +145,7 @@ class Predictor {
   [[nodiscard]] Growth growth(const Cluster& cluster) const {
     const int per_node = cluster.ranks() > cluster.nodes() ? 2 : 1;
     const auto on_few_switches = [&](int count) {
-      PredictedCall call = call_;
+      PredictedCall call = from_first();
       call.node_sizes.assign(at(count / per_node), per_node);
       call.switch_sizes.assign(call_.switch_sizes.empty() ? 0 : few_switches, count / few_switches);
       return another(call, {});
@@ -157,7 +162,8 @@ class Predictor {
     if (cluster.ranks() > limits_.max_ranks) return predicted_quickly(cluster);
     // To build schedules of very many messages takes longer than to extrapolate from fewer ranks.
     const bool very_many = cluster.ranks() > very_many_ranks;
-    if (very_many && pieces_of(schedule(0, many_messages_ranks)) * cluster.period() > most_pieces / 4)
+    const Predictor first = another(from_first(), limits_);
+    if (very_many && pieces_of(first.schedule(0, many_messages_ranks)) * cluster.period() > most_pieces / 4)
       return {over_ranks_of_any_length(cluster), Method::extrapolated};
     // The schedules of very many ranks take long to build, too, where no few of them stand for all.
     if (const auto evaluated = very_many ? evaluate_symmetric(cluster) : evaluate_what_can_be(cluster, barrier))

@@ -88,6 +88,9 @@ class Json::Reader final : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
   bool open(Json container) {
+    // Copying and writing go down level by level, on the stack.
+    if (open_.size() >= most_levels)
+      throw JsonError("values are nested in more than " + std::to_string(most_levels) + " others");
     Json& here = place();
     here = std::move(container);
     open_.push_back(&here);
@@ -98,6 +101,8 @@ class Json::Reader final : public nlohmann::json_sax<nlohmann::json> {
     if (open_.empty() || !open_.back()->is_array()) return *slot_;
     return open_.back()->array_->emplace_back();
   }
+
+  static constexpr std::size_t most_levels = 256;
 
   Json* slot_;
   std::vector<Json*> open_;

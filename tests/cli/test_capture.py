@@ -14,6 +14,7 @@ from antiphon.bench.testbed import HostTestbed, program
 from antiphon.codec import messages
 from antiphon.mpi import Mpi, discover
 from antiphon.mpi.launch import Settings
+from antiphon.trace import Trace
 
 PREFIX = Path(sys.prefix).resolve()
 WHEELS = [m for m in discover() if m.prefix.is_relative_to(PREFIX) and m.launcher and m.abi != "mpiabi"]
@@ -51,6 +52,17 @@ def test_persistent_requests_of_derived_types(mpi: Mpi, tmp_path: Path) -> None:
         # The face towards the other rank is packed straight from the grid, in each iteration and for the check.
         assert {(m.destination, m.type, len(m.payload)) for m in sent} == {(1 - rank, "f64", 8 * 16 * 20)}
         assert len(sent) == 5
+
+
+def test_beside_a_trace(tmp_path: Path) -> None:
+    arguments = ["--local", "8", "--steps", "2", "--warm-up", "1"]
+    alone = captured(WHEELS[0], "euler3d", tmp_path / "alone", *arguments)
+    traced = captured(
+        WHEELS[0], "euler3d", tmp_path / "both", *arguments, ANTIPHON_TRACE=str(tmp_path / "euler3d.trace")
+    )
+    assert [len(sent) for sent in traced] == [len(sent) for sent in alone] == [18, 18]
+    sends = [call for call in Trace.load(tmp_path / "euler3d.trace").ranks[0].calls if call.function == "MPI_Isend"]
+    assert len(sends) >= 18
 
 
 def test_send_and_a_limit(tmp_path: Path) -> None:

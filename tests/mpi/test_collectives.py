@@ -120,6 +120,16 @@ def test_ranks_dealt_over_nodes(native: Mpi, check: Check, tmp_path: Path) -> No
     assert any(chosen.used(collective).keys() - {"library"} for collective in along)
 
 
+def test_types_whose_data_lie_elsewhere(
+    wheel: Mpi, compiled: Callable[..., Path], run_ranks: Callable[..., Any]
+) -> None:
+    """GIVEN reductions of types without gaps that do not begin at their address THEN results are right."""
+    program = compiled(wheel, [PROGRAMS / "shifted.c"])
+    result = run_ranks(wheel, 4, [program], ANTIPHON_FORCE="*:on")
+    assert result.returncode == 0, result.text
+    assert result.text.split() == ["verified"], result.text
+
+
 def test_errors_keep_their_meaning(mpi: Mpi, check: Check) -> None:
     """GIVEN wrong arguments THEN each call returns the library's error class."""
     plain = check(mpi, 2, "errors", preload=False).lines("error class")

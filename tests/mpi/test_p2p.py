@@ -83,6 +83,17 @@ def test_blocking_calls_beside_a_persistent_collective(wheel: Mpi, compiled: Com
     assert sum(row["encoded"] for row in result.summary["compression"]) > 0, result.summary
 
 
+@pytest.mark.parametrize("compress", ["off", "force"])
+def test_what_a_probe_found_stays_behind_earlier_messages(
+    wheel: Mpi, compress: str, compiled: Compile, run_ranks: Run
+) -> None:
+    """GIVEN a probe that has looked into a late message THEN receives get messages in the order of their sender."""
+    program = compiled(wheel, [PROGRAMS / "overtaking.c"])
+    result = run_ranks(wheel, 2, [program], ANTIPHON_COMPRESS=compress, limit_s=40)
+    assert result.returncode == 0, result.text
+    assert result.text.split() == ["verified"], result.text
+
+
 @pytest.mark.parametrize("call", ["replace", "neighbours", "gatherv", "alltoallv"])
 def test_a_persistent_collective_goes_on_in_waits(wheel: Mpi, call: str, compiled: Compile, run_ranks: Run) -> None:
     """GIVEN ranks in a blocking call that one rank comes to after a wait for an operation of all THEN no rank hangs."""

@@ -100,6 +100,23 @@ TEST_CASE("a root stands for nobody, wherever it is") {
   }
 }
 
+TEST_CASE("what is extrapolated from fewer ranks holds for a root that is none of them") {
+  const Cluster cluster = Cluster::blocked(simple_profile(4096, rate), 4096, 1);
+  for (const char* name : {"bcast:binary", "bcast:chain", "bcast:binomial", "gather:binomial", "scatter:binary"}) {
+    CAPTURE(name);
+    const std::string text(name);
+    const Collective collective = *collective_from_name(text.substr(0, text.find(':')));
+    const Choice choice = parse_choice(collective, text.substr(text.find(':') + 1));
+    PredictedCall call{collective, 65536};
+    const auto first = predict(call, *choice.algorithm, choice.parameters, cluster);
+    REQUIRE(first);
+    call.root = 1000;
+    const auto other = predict(call, *choice.algorithm, choice.parameters, cluster);
+    REQUIRE(other);
+    CHECK(other->seconds == near(first->seconds, 0.1));
+  }
+}
+
 TEST_CASE("a prediction for every algorithm, also for many ranks") {
   Profile profile = simple_profile(16, rate);
   profile.multicast = {true, 40e-6, Curve::line(20e-6, rate), 100e-6};

@@ -286,6 +286,37 @@ TEST_CASE("dfcm: every length") {
   }
 }
 
+TEST_CASE("dfcm: a frame leaves room for what a transport puts around it, or the message is stored") {
+  namespace codec = antiphon::codec;
+  std::mt19937_64 random(7);
+  codec::LinkOptions options;
+  options.frame.codec = codec::Id::dfcm;
+  int frames = 0, stored = 0;
+  for (const std::size_t minimum_bytes : {std::size_t{0}, std::size_t{1024}}) {
+    options.frame.minimum_frame_bytes = minimum_bytes;
+    codec::Encoder sender(options);
+    codec::Decoder receiver;
+    for (std::size_t repeated = 0; repeated <= 128; ++repeated) {
+      std::vector<std::uint64_t> values(128, 0x4000000000000000);
+      for (std::size_t i = repeated; i < values.size(); ++i) values[i] = random();
+      const Octets raw = octets_of(values);
+      const codec::ConstBytes bytes(reinterpret_cast<const std::byte*>(raw.data()), raw.size());
+      std::vector<std::byte> room(codec::bound(raw.size())), got(raw.size());
+      const codec::Frame frame = sender.encode({.tag = 1, .message_bytes = raw.size()}, bytes, room);
+      if (frame.codec == codec::Id::stored) {
+        ++stored;
+        continue;
+      }
+      ++frames;
+      CHECK(frame.bytes + 28 <= raw.size());
+      CHECK(receiver.decode(codec::ConstBytes(room).first(frame.bytes), got) == codec::Error::none);
+      CHECK(std::memcmp(got.data(), raw.data(), raw.size()) == 0);
+    }
+  }
+  CHECK(frames > 50);
+  CHECK(stored > 50);
+}
+
 TEST_CASE("dfcm: rates that follow from the format") {
   DfcmPredictor predictor;
   const Octets zeros(80000);

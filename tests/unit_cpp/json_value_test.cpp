@@ -42,7 +42,20 @@ TEST_CASE("what is not there or of another type is an error") {
   CHECK_THROWS_AS(Json::parse("1e999"), JsonError);
 }
 
-TEST_CASE("a document of great depth is destroyed without recursion") {
-  const std::size_t depth = 1000000;
-  CHECK(Json::parse(std::string(depth, '[') + std::string(depth, ']')).size() == 1);
+TEST_CASE("a document of great depth is refused, as copies and texts of it would take the whole stack") {
+  const auto nested = [](std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); };
+  CHECK(Json(Json::parse(nested(256))).dump() == nested(256));
+  CHECK_THROWS_WITH_AS(Json::parse(nested(257)), "values are nested in more than 256 others", JsonError);
+  CHECK_THROWS_AS(Json::parse(nested(1000000)), JsonError);
+  CHECK_THROWS_AS(Json::parse(R"({"a":)" + nested(300) + "}"), JsonError);
+}
+
+TEST_CASE("what is built up to a great depth is destroyed without recursion") {
+  Json value = Json::array({});
+  for (int level = 0; level < 1000000; ++level) {
+    Json outer = Json::array({});
+    outer.push_back(std::move(value));
+    value = std::move(outer);
+  }
+  CHECK(value.size() == 1);
 }

@@ -7,8 +7,6 @@ namespace antiphon::codec {
 
 namespace {
 
-constexpr std::size_t padding_bytes = 4;  // a padded frame ends with its length before padding
-
 Frame stored_frame(ConstBytes raw, const Keep& keep, const Options& options, Bytes out) {
   Frame frame;
   frame.bytes = frame_overhead_bytes + raw.size();

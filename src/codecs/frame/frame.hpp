@@ -6,6 +6,9 @@
 
 namespace antiphon::codec {
 
+/// A padded frame ends with its length before padding.
+inline constexpr std::size_t padding_bytes = 4;
+
 /// What a link adds to the head of a frame that both ends keep as a reference.
 struct Keep {
   bool kept = false;

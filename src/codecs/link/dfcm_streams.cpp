@@ -1,9 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codecs/link/dfcm_streams.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace antiphon::codec {
+
+namespace {
+
+/// A transport puts at most so much around a frame: a frame that is sent must leave the message shorter even so, since
+/// the predictors of both ends go on with it.
+constexpr std::size_t most_around_bytes = 32;
+
+std::size_t longest(std::size_t bytes, const Options& options) {
+  return bytes < options.minimum_frame_bytes ? std::max(bytes + padding_bytes, options.minimum_frame_bytes) : bytes;
+}
+
+}  // namespace
 
 bool DfcmEncoder::takes(std::int64_t tag, std::size_t message_bytes) {
   if (message_bytes < DfcmPredictor::threshold_bytes || message_bytes > max_kept_bytes) return false;
@@ -23,7 +36,7 @@ Frame DfcmEncoder::encode(std::int64_t tag, ConstBytes raw, const Options& optio
   stream.predictor.begin_undoable();
   const std::size_t body = stream.predictor.encode({u8_of(raw), raw.size()}, room_.data());
   std::size_t bytes = before + body;
-  if (bytes < frame_overhead_bytes + raw.size()) {
+  if (longest(bytes, options) + most_around_bytes <= raw.size()) {
     std::memcpy(out.data() + before, room_.data(), body);
   } else {
     bytes = 0;  // not shorter

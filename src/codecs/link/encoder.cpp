@@ -85,7 +85,7 @@ class Encoder::State {
   EncodingChooser& chooser_of(const Channel& channel) {
     if (last_ != nullptr && SameChannel()(last_channel_, channel)) return *last_;
     // A program with ever new tags or sizes would fill the memory. Starting over costs planning, never a wrong frame.
-    if (choosers_.size() >= max_choosers) choosers_.clear();
+    if (choosers_.size() >= max_choosers && !choosers_.contains(channel)) choosers_.clear();
     last_channel_ = channel;
     last_ = &choosers_[channel];
     return *last_;
