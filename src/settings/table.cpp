@@ -83,7 +83,7 @@ constexpr std::array variables{
              .words = "auto, on, off",
              .initial = "auto",
              .meaning = "ask GPUs' drivers where buffers are: where a node has a GPU, everywhere, nowhere",
-             .page = "guides/run.md#buffers-in-a-gpus-memory"},
+             .page = "guides/gpu.md"},
     Variable{.name = "ANTIPHON_LIBRARY_PARAMETERS",
              .takes = Takes::word,
              .words = "on, off",

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Find the patterns that repeat in a trace, and write their schedules as a plan
 
-  antiphon trace -n 16 ./solver                          records a run
-  antiphon compile run.trace -o plan.json                schedules the patterns that repeat
+  antiphon trace -n 16 ./solver                          records a run in solver.trace
+  antiphon compile solver.trace -o plan.json             schedules the patterns that repeat
   antiphon explain --plan plan.json --svg phases.svg     shows them
   antiphon run --plan plan.json -n 16 ./solver           uses them, in the unmodified program
 
