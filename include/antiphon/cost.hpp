@@ -69,6 +69,9 @@ struct PredictedCall {
     return has_root(collective) ? std::optional(root) : std::nullopt;
   }
 };
+/// Gives an irregular collective's problem blocks of its `bytes` each, as far as a rank knows them in such an
+/// algorithm.
+void set_equal_blocks(Problem& problem, Knowledge knowledge);
 /// Returns one rank's problem.
 Problem problem_of(const PredictedCall& call, int rank, int size, const Algorithm& algorithm,
                    const Parameters& parameters);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capi/cases.hpp"
 
+#include "antiphon/cost.hpp"
 #include "antiphon/error.hpp"
 #include "antiphon/select.hpp"
 
@@ -11,23 +12,6 @@ namespace {
 /// These bounds limit what a request may ask for: generous for a cluster, too small to exhaust the asking process.
 constexpr std::int64_t max_ranks = 4096;
 constexpr std::int64_t max_bytes = std::int64_t{1} << 40;
-
-void set_equal_blocks(Problem& p, Knowledge knowledge) {
-  const auto n = static_cast<std::size_t>(p.size);
-  const std::vector<std::int64_t> sizes(n, p.bytes);
-  std::vector<std::int64_t> offsets(n);
-  for (std::size_t i = 0; i < n; ++i) offsets[i] = static_cast<std::int64_t>(i) * p.bytes;
-  const bool knows = !has_root(p.collective) || p.rank == p.root || knowledge == Knowledge::all_counts;
-  const bool sends = p.collective == Collective::scatterv || p.collective == Collective::alltoallv;
-  if (knows && sends) {
-    p.send_bytes = sizes;
-    p.send_offsets = offsets;
-  }
-  if (knows && p.collective != Collective::scatterv) {
-    p.recv_bytes = sizes;
-    p.recv_offsets = std::move(offsets);
-  }
-}
 
 std::vector<Problem> problems(const AlgorithmCase& c) {
   const bool equal = is_irregular(c.call.collective) && c.call.seed == 0;

@@ -7,6 +7,18 @@ namespace antiphon {
 
 namespace {
 
+/// Returns the groups of the first ranks.
+std::vector<int> first_of(const std::vector<int>& sizes, int ranks) {
+  std::vector<int> first;
+  for (int left = ranks; const int size : sizes) {
+    if (left > 0) first.push_back(std::min(size, left));
+    left -= size;
+  }
+  return first;
+}
+
+}  // namespace
+
 void set_equal_blocks(Problem& p, Knowledge knowledge) {
   const bool knows = !has_root(p.collective) || p.rank == p.root || knowledge == Knowledge::all_counts;
   const bool sends = p.collective == Collective::scatterv || p.collective == Collective::alltoallv;
@@ -23,18 +35,6 @@ void set_equal_blocks(Problem& p, Knowledge knowledge) {
     p.recv_offsets = std::move(offsets);
   }
 }
-
-/// Returns the groups of the first ranks.
-std::vector<int> first_of(const std::vector<int>& sizes, int ranks) {
-  std::vector<int> first;
-  for (int left = ranks; const int size : sizes) {
-    if (left > 0) first.push_back(std::min(size, left));
-    left -= size;
-  }
-  return first;
-}
-
-}  // namespace
 
 Problem problem_of(const PredictedCall& call, int rank, int size, const Algorithm& algorithm,
                    const Parameters& parameters) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
+#include <set>
+#include <string>
 
 #include "antiphon/error.hpp"
 #include "antiphon/select.hpp"
@@ -78,15 +79,12 @@ void Learned::merge(const Learned& later) {
   const Json* const fresh = rules_of(later.decisions);
   if (fresh == nullptr) return;
   Json merged = Json::array();
-  std::vector<Json> known;
+  std::set<std::string> known;
   for (const Json* rules : {fresh, rules_of(decisions)}) {
     if (rules == nullptr) continue;
     for (const Json& rule : *rules) {
-      Json conditions = conditions_of(rule);
       if (merged.size() >= most_learned_rules) break;
-      if (std::find(known.begin(), known.end(), conditions) != known.end()) continue;
-      merged.push_back(rule);
-      known.push_back(std::move(conditions));
+      if (known.insert(conditions_of(rule).dump()).second) merged.push_back(rule);
     }
   }
   decisions = {{"version", 1}, {"rules", std::move(merged)}};
