@@ -16,13 +16,13 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
-import subprocess
 from pathlib import Path
 
 from antiphon import output
 from antiphon.commands import _options
 from antiphon.commands import run as run_command
 from antiphon.errors import AntiphonError
+from antiphon.mpi import waiting
 from antiphon.output import files
 from antiphon.trace import Trace, perfetto
 from antiphon.trace import summary as trace_summary
@@ -95,8 +95,7 @@ def record(args: argparse.Namespace) -> int:
     if shutil.which(start.command[0]) is None:
         raise AntiphonError(f"{start.command[0]} was not found", hint="give -n N to use the MPI's own launcher")
     before = _version(path)
-    code = subprocess.run(start.command, env={**os.environ, **start.env}, check=False).returncode
-    return after(path, 128 - code if code < 0 else code, before)
+    return after(path, waiting.run(start), before)
 
 
 def _version(path: Path) -> tuple[int, int] | None:

@@ -23,7 +23,7 @@ def check(path: Path, *, overwrite: bool = True) -> None:
     Without `overwrite` a file that is there is such an error.
     """
     try:
-        target = _replaced(path)
+        target = replaced(path)
         if path.is_dir():
             raise AntiphonError(f"{path} is a directory", hint="name a file in it")
         if target is None:
@@ -44,7 +44,7 @@ def write(path: Path, content: bytes | str) -> None:
     """Writes the file in one step: it has its old content or the new one, whatever happens meanwhile."""
     data = content.encode() if isinstance(content, str) else content
     try:
-        target = _replaced(path)
+        target = replaced(path)
         if target is None:
             with path.open("wb", buffering=0) as stream:
                 _write_all(stream.fileno(), data)
@@ -54,7 +54,7 @@ def write(path: Path, content: bytes | str) -> None:
         raise _refused(path, error) from None
 
 
-def _replaced(path: Path) -> Path | None:
+def replaced(path: Path) -> Path | None:
     """Returns the file to replace, with all links followed; None for what has to be written directly."""
     with contextlib.suppress(FileNotFoundError):
         if not stat.S_ISREG(path.stat().st_mode) and not path.is_dir():
