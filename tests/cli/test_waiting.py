@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -33,9 +34,13 @@ def test_a_signal_lets_the_launcher_end(name: str, number: signal.Signals, tmp_p
     command = [sys.executable, "-m", "antiphon", name, "-n", "1", *options, "--launcher", launcher, program]
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     with subprocess.Popen(command, cwd=tmp_path, start_new_session=True, **streams) as process:
-        assert "started\n" in iter(process.stdout.readline, "")
-        os.kill(-process.pid if number == signal.SIGINT else process.pid, number)
-        said, _ = process.communicate(timeout=30)
+        try:
+            assert "started\n" in iter(process.stdout.readline, "")
+            os.kill(-process.pid if number == signal.SIGINT else process.pid, number)
+            said, _ = process.communicate(timeout=30)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
     assert (tmp_path / "ended").exists(), said
     assert process.returncode == (3 if name == "trace" else 1)
     assert ("no trace was written" if name == "trace" else "ended with exit code 3") in said

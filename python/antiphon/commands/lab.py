@@ -27,7 +27,7 @@ from antiphon.commands import _options
 from antiphon.errors import EXIT_USAGE, AntiphonError
 from antiphon.lab import ClusterSpec, Lab, Loss, load_cluster, state, take_down
 from antiphon.lab.clusters import DEFAULT_CLUSTER, cluster_names, spec_from_dict
-from antiphon.mpi import Mpi
+from antiphon.mpi import Mpi, preload
 from antiphon.mpi.launch import rank_environment
 from antiphon.mpi.program import find_mpi
 from antiphon.output import tables
@@ -198,7 +198,7 @@ def _rank_env(args: argparse.Namespace, mpi: Mpi) -> dict[str, str]:
     given = [name for name in ("profile", "summary", "force", "off") if getattr(args, name)]
     if given:
         raise AntiphonError(f"--{given[0]} has no meaning with --plain", hint="leave one of them away")
-    inherited = os.environ.get("LD_PRELOAD")
+    inherited = preload.line([], os.environ.get("LD_PRELOAD", ""))
     return {"LD_PRELOAD": inherited} if inherited else {}
 
 

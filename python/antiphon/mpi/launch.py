@@ -179,6 +179,13 @@ def rank_environment(mpi: Mpi, settings: Settings, env: Mapping[str, str]) -> di
     return variables | ours
 
 
+def plain_environment(env: Mapping[str, str]) -> dict[str, str]:
+    """The variables of ranks without Antiphon: they take away what a module or a shell preloads of it."""
+    inherited = env.get("LD_PRELOAD", "")
+    ours = any(entry.ours for entry in preload.entries(inherited))
+    return {"LD_PRELOAD": preload.line([], inherited)} if ours else {}
+
+
 def launch_command(
     mpi: Mpi,
     n: int | None,
