@@ -40,7 +40,7 @@ def recording(args: argparse.Namespace, plan: Path, *, compress: bool) -> Iterat
     lab = _lab_of(args)
     machine = machine_of(args, lab.spec.to_dict() if lab else None)
     if args.trace is not None:
-        files.check(args.trace, overwrite=args.overwrite)
+        files.check(args.trace, overwrite=args.overwrite, sources=(Path(args.program), args.profile))
     trace = _folder(plan) / f"plan-{os.getpid()}.trace"
     summary = trace.with_suffix(".summary.json")
     kept: Path | None = trace

@@ -98,6 +98,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json", nargs="?", const="-", metavar="FILE", help="results with all samples, to FILE or to stdout (-)"
     )
+    _options.add_overwrite(parser, "FILE of --json and of --svg")
 
 
 def _add_prediction(parser: argparse.ArgumentParser) -> None:
@@ -163,9 +164,10 @@ def _codecs(args: argparse.Namespace) -> int:
 
 def _check_files(args: argparse.Namespace) -> None:
     """Raises an error for a file that could not be written after minutes of measuring."""
+    sources = [*(args.profile or ()), *(args.results or ())]
     for path in (args.json if args.json != "-" else None, args.svg):
         if path is not None:
-            files.check(Path(path))
+            files.check(Path(path), overwrite=args.overwrite, sources=sources)
 
 
 def _give_back_names(args: argparse.Namespace) -> None:

@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     source = Path(args.program)
     from_trace = source.is_file() and source.open("rb").read(len(MAGIC)) == MAGIC
     target = args.output or Path(source.name.removesuffix(".trace") + ".plan")
-    files.check(target, overwrite=args.overwrite)
+    files.check(target, overwrite=args.overwrite, sources=(source, args.profile, args.summary))
     if not from_trace and args.summary is not None:
         raise AntiphonError("--summary goes with a trace", hint="a program's run is recorded with its own summary")
     compress = "compression" in parts

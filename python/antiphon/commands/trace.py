@@ -73,8 +73,9 @@ def convert(args: argparse.Namespace) -> int:
         hint = f"options stand before it, as `antiphon trace --to {args.to} -o FILE {args.program}`"
         raise AntiphonError(f"{args.args[0]}: nothing may follow the trace's name", hint=hint)
     source = Path(args.program)
+    files.refuse_directory(source)
     target = args.output or source.with_name(f"{source.name.removesuffix('.trace')}.{args.to}.json")
-    files.check(target, overwrite=args.overwrite)
+    files.check(target, overwrite=args.overwrite, sources=(source,))
     calls = perfetto.write(Trace.load(source), target)
     output.stderr().print(f"{target}: {calls} calls; open it at ui.perfetto.dev or chrome://tracing", soft_wrap=True)
     return 0
@@ -83,7 +84,7 @@ def convert(args: argparse.Namespace) -> int:
 def record(args: argparse.Namespace) -> int:
     """Runs the program; its exit code is ours, unless the trace is missing after a successful run."""
     path = (args.output or Path(Path(args.program).name + ".trace")).absolute()
-    files.check(path, overwrite=args.overwrite)
+    files.check(path, overwrite=args.overwrite, sources=(Path(args.program), args.profile, args.plan))
     args.summary = args.capture = args.compress = None
     if args.off:  # The recorder is in the wrappers, so these must be active.
         args.off, args.force = False, "*:library"
