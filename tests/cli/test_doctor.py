@@ -155,3 +155,15 @@ def test_interfaces_and_bridges_that_stop_multicast_are_told(tmp_path: Path) -> 
     (bridge / "multicast_querier").write_text("0\n")
     lines = list(multicast.interfaces(tmp_path))
     assert [(line.name, line.status) for line in lines] == [("br0", checks.WARN), ("tun0", checks.WARN)]
+
+
+def test_a_command_that_hangs_has_failed(tmp_path, monkeypatch):
+    """GIVEN a compiler that waits for something THEN there are no bindings, and no error."""
+    wrapper = tmp_path / "mpifort"
+    wrapper.write_text("#!/bin/sh\nexec sleep 60\n")
+    wrapper.chmod(0o755)
+    monkeypatch.setattr(mpi_checks, "TIMEOUT_S", 0.2)
+    assert not mpi_checks._compiles(wrapper, "end")  # noqa: SLF001
+    ended = checks.tried([str(wrapper)], 0.2)
+    assert (ended.returncode, ended.stderr) == (1, f"{wrapper}: takes longer than 0.2 s")
+    assert "No such file" in checks.tried([str(tmp_path / "none")], 1).stderr
