@@ -115,7 +115,7 @@ def after(path: Path, code: int, before: tuple[int, int] | None) -> int:
     if not parts_of(path):
         output.print_error(f"no trace was written to {path}", "does the program call MPI_Init, and did it begin?")
         return code or 1
-    there, size = join_parts(path)
+    there, size = _joined(path)
     what = f"{path} holds what {there} of {size} ranks had recorded until then"
     output.print_warning(f"the program did not reach MPI_Finalize on all ranks; {what}")
     return code or 1
@@ -125,6 +125,16 @@ def recover(path: Path) -> int:
     """Joins the parts of a trace that was not written."""
     if path.exists():
         raise AntiphonError(f"{path} is there already", hint="--recover is for a trace that was never written")
-    there, size = join_parts(path)
+    there, size = _joined(path)
     output.stderr().print(f"trace: {path} holds what {there} of {size} ranks had recorded", soft_wrap=True)
     return 0
+
+
+def _joined(path: Path) -> tuple[int, int]:
+    """Joins the parts of the newest run, and names those of others."""
+    found = join_parts(path)
+    others = parts_of(path)
+    if others:
+        names = ", ".join(part.name for part in others)
+        output.print_warning(f"left as they are, for they are of another run: {names}")
+    return found

@@ -49,6 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Reads, decomposes, writes, prints."""
+    if args.phases < 1:
+        raise AntiphonError(f"--phases {args.phases}: must be at least 1")
     if args.libraries:
         return _libraries(args.json)
     if args.verify:
