@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from antiphon import checks
+from antiphon import checks, nodes
+from antiphon.bench import testbed
 from antiphon.checks import machine, multicast
 from antiphon.checks import mpi as mpi_checks
 
@@ -167,3 +168,20 @@ def test_a_command_that_hangs_has_failed(tmp_path, monkeypatch):
     ended = checks.tried([str(wrapper)], 0.2)
     assert (ended.returncode, ended.stderr) == (1, f"{wrapper}: takes longer than 0.2 s")
     assert "No such file" in checks.tried([str(tmp_path / "none")], 1).stderr
+
+
+def test_nodes_are_checked_with_the_profile(tmp_path, monkeypatch, command):
+    """GIVEN a profile THEN the calls that are tried use it, and what the probe heard is told."""
+    profile = DATA / "ethernet-16.openmpi.json"
+    ran = []
+
+    def run(_self, _mpi, _n, _argv, *, env, **_):
+        ran.append(env)
+        return testbed.Exit(0, "")
+
+    monkeypatch.setattr(testbed.HostTestbed, "run", run)
+    monkeypatch.setattr(nodes, "survey", lambda *_: nodes.Survey(["here"]))
+    (tmp_path / "hosts").write_text("here\n")
+    result = command("doctor", "--profile", profile, "--json", "--hostfile", tmp_path / "hosts")
+    assert ran[-1]["ANTIPHON_PROFILE"] == str(profile), result
+    assert "between nodes" in [line["name"] for line in json.loads(result.stdout)["checks"]]
