@@ -15,6 +15,13 @@ import pytest
 from antiphon.bench import running
 from antiphon.mpi.launch import Launch
 
+#: Runs a launcher that says who it is.
+COMMAND = """
+from antiphon.bench import running
+from antiphon.mpi.launch import Launch
+running.run(Launch(["sh", "-c", "echo $$; exec sleep 300"]), print, 300)
+"""
+
 
 def is_running(pid: int) -> bool:
     status = Path("/proc", str(pid), "status")
@@ -48,9 +55,7 @@ def test_a_process_that_stays_behind_is_not_waited_for() -> None:
 
 def test_the_run_ends_with_its_command() -> None:
     """GIVEN SIGTERM, as a batch system sends it THEN no launcher stays behind."""
-    code = ("from antiphon.bench import running; from antiphon.mpi.launch import Launch; import functools; "
-            "running.run(Launch(['sh', '-c', 'echo $$; exec sleep 300']), functools.partial(print, flush=True), 300)")  # fmt: skip
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as command:
+    with subprocess.Popen([sys.executable, "-u", "-c", COMMAND], stdout=subprocess.PIPE, text=True) as command:
         assert command.stdout is not None
         launcher = int(command.stdout.readline())
         os.kill(command.pid, signal.SIGTERM)

@@ -119,7 +119,7 @@ def leave_part(path: Path, trace: Trace, rank: int) -> None:
 
 @pytest.mark.parametrize("size", [3, 4], ids=["as many ranks", "more ranks"])
 def test_parts_of_another_run_are_left(size: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """GIVEN parts of an earlier run beside those of two ranks THEN only these are joined, a second apart as they are."""
+    """GIVEN parts of an earlier run beside those of two ranks that began a second apart THEN these are joined."""
     path, earlier, newest = tmp_path / "run.trace", example(size), example()
     earlier.header["started"] = "2026-01-31T12:00:00Z"
     for rank in range(size):

@@ -181,7 +181,9 @@ def regular_tree(nodes: int, levels: Sequence[Level], rate_bits_per_s: int, buff
         for number in range(nodes // level.nodes):
             above = 0 if depth == 0 else number * level.nodes // levels[len(levels) - depth].nodes
             names[number] = len(switches)
-            switches.append(Switch(f"{string.ascii_lowercase[depth]}{number}", parents[above], held, rate, buffer_bytes))
+            switches.append(
+                Switch(f"{string.ascii_lowercase[depth]}{number}", parents[above], held, rate, buffer_bytes)
+            )
         parents = names
     return tuple(switches)
 
