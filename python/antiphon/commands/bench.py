@@ -119,11 +119,13 @@ def run(args: argparse.Namespace) -> int:
         _check_files(args)
         return _codecs(args)
     _give_back_names(args)
+    if (args.results or args.svg) and not args.profile:
+        raise _nothing_to_compare()
     _check_files(args)
     if args.list:
         return _list(args)
-    if args.results or (args.svg and not args.profile):
-        return _predicted(args, [_read_results(file) for file in args.results or []])
+    if args.results:
+        return _predicted(args, [_read_results(file) for file in args.results])
     if args.n is not None and args.n < 1:
         raise AntiphonError(f"-n {args.n}: at least 1 rank is needed")
     found = [mpis.by_name(name) for name in args.mpi.split(",")] if args.mpi else mpis.discover()[:1]
@@ -319,15 +321,18 @@ def _read_results(file: Path) -> list[dict[str, Any]]:
         raise AntiphonError(f"--results {file}: not results of `antiphon bench --json` ({error})") from None
 
 
+def _nothing_to_compare() -> AntiphonError:
+    what = "--results and --svg need --profile FILE and results"
+    return AntiphonError(what, hint="`antiphon probe` writes a profile")
+
+
 def _predicted(args: argparse.Namespace, measured: list[list[dict[str, Any]]]) -> int:
     """`measured` holds files of results, either all of one profile's machine or each of its own."""
     from antiphon.bench import validation
 
-    paths: list[Path] = args.profile or []
-    if not paths or not any(measured):
-        raise AntiphonError(
-            "--results and --svg need --profile FILE and results", hint="`antiphon probe` writes a profile"
-        )
+    paths: list[Path] = args.profile
+    if not any(measured):
+        raise _nothing_to_compare()
     if len(paths) not in (1, len(measured)):
         raise AntiphonError(
             f"--profile: {len(paths)} profiles for {len(measured)} files of results", hint="give one, or one for each"
