@@ -140,7 +140,7 @@ def cells_of(rows: Sequence[Row]) -> list[str]:
     cells = [str(len(rows))]
     for method in METHODS:
         errors = errors_of(rows, method)
-        ninth = errors[min(int(0.9 * len(errors)), len(errors) - 1)] if errors else 0.0
+        ninth = validation.quantile(errors, 0.9) if errors else 0.0
         alike, pairs = order_of(rows, method)
         cells += [f"{statistics.median(errors):.1%}, {ninth:.1%}" if errors else "–"]
         cells += [f"{alike / pairs:.0%}" if pairs else "–"]

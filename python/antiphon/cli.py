@@ -13,7 +13,7 @@ import pkgutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from antiphon import DESCRIPTION, commands, output
 from antiphon.errors import EXIT_BROKEN_PIPE, EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_USAGE, AntiphonError
@@ -21,6 +21,10 @@ from antiphon.errors import EXIT_BROKEN_PIPE, EXIT_FAILURE, EXIT_INTERRUPTED, EX
 
 class Parser(argparse.ArgumentParser):
     """Reports wrong usage in the same form as every other error of Antiphon."""
+
+    def __init__(self, **options: Any) -> None:
+        # What begins like an option may be an option of the user's program.
+        super().__init__(allow_abbrev=False, **options)
 
     def error(self, message: str) -> NoReturn:
         output.print_error(message, f"`{self.prog} --help` shows the usage")

@@ -85,6 +85,20 @@ def test_wrong_usage_is_an_error_with_a_hint(command):
     assert result.stderr.startswith("error: argument -n/-np/--ranks: 'none' is not a number of ranks\nhint: ")
 
 
+@pytest.mark.parametrize("words", [["run"], ["trace"], ["plan", "--link-rate", "1gbit"], ["doctor"], ["lab", "run"]])
+def test_no_option_of_a_program_is_an_abbreviation_of_ours(words, command):
+    """GIVEN options that begin as several of Antiphon's do THEN it is the program that is looked for."""
+    result = command(*words, "-n", 2, "./no-program", "--s", 5, "--p=1", "--l")
+    assert result.returncode == 2
+    assert result.stderr.startswith("error: ./no-program: no such file\n")
+
+
+def test_an_abbreviation_is_no_option(command):
+    result = command("run", "--summ", "./no-program")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr.startswith("error: unrecognized arguments: --summ\n")
+
+
 def test_errors_of_commands_become_messages(monkeypatch, capsys):
     def fail(argv):
         raise AntiphonError("what is wrong", hint="what to do", exit_code=1)

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from antiphon import checks
+from antiphon import checks, nodes
+from antiphon.bench import testbed
 from antiphon.checks import machine, multicast
 from antiphon.checks import mpi as mpi_checks
 
@@ -155,3 +156,32 @@ def test_interfaces_and_bridges_that_stop_multicast_are_told(tmp_path: Path) -> 
     (bridge / "multicast_querier").write_text("0\n")
     lines = list(multicast.interfaces(tmp_path))
     assert [(line.name, line.status) for line in lines] == [("br0", checks.WARN), ("tun0", checks.WARN)]
+
+
+def test_a_command_that_hangs_has_failed(tmp_path, monkeypatch):
+    """GIVEN a compiler that waits for something THEN there are no bindings, and no error."""
+    wrapper = tmp_path / "mpifort"
+    wrapper.write_text("#!/bin/sh\nexec sleep 60\n")
+    wrapper.chmod(0o755)
+    monkeypatch.setattr(mpi_checks, "TIMEOUT_S", 0.2)
+    assert not mpi_checks._compiles(wrapper, "end")  # noqa: SLF001
+    ended = checks.tried([str(wrapper)], 0.2)
+    assert (ended.returncode, ended.stderr) == (1, f"{wrapper}: takes longer than 0.2 s")
+    assert "No such file" in checks.tried([str(tmp_path / "none")], 1).stderr
+
+
+def test_nodes_are_checked_with_the_profile(tmp_path, monkeypatch, command):
+    """GIVEN a profile THEN the calls that are tried use it, and what the probe heard is told."""
+    profile = DATA / "ethernet-16.openmpi.json"
+    ran = []
+
+    def run(_self, _mpi, _n, _argv, *, env, **_):
+        ran.append(env)
+        return testbed.Exit(0, "")
+
+    monkeypatch.setattr(testbed.HostTestbed, "run", run)
+    monkeypatch.setattr(nodes, "survey", lambda *_: nodes.Survey(["here"]))
+    (tmp_path / "hosts").write_text("here\n")
+    result = command("doctor", "--profile", profile, "--json", "--hostfile", tmp_path / "hosts")
+    assert ran[-1]["ANTIPHON_PROFILE"] == str(profile), result
+    assert "between nodes" in [line["name"] for line in json.loads(result.stdout)["checks"]]

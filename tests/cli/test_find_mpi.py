@@ -14,6 +14,7 @@ import pytest
 
 from antiphon.errors import AntiphonError
 from antiphon.mpi import by_name, discover, elf
+from antiphon.mpi import program as programs
 from antiphon.mpi.program import find_mpi, uses
 
 needs_mpi4py = pytest.mark.skipif(importlib.util.find_spec("mpi4py") is None, reason="mpi4py is not installed")
@@ -199,3 +200,34 @@ def test_a_python_without_mpi4py(tmp_path):
     with pytest.raises(AntiphonError) as error:
         find_mpi(str(tmp_path / "bare" / "bin" / "python"), env={"PATH": str(tmp_path)})
     assert "has no mpi4py" in message(error)
+
+
+def test_a_long_word_in_a_script_is_no_program(mpi, tmp_path):
+    """GIVEN a line of encoded data, too long for a path THEN the script's program is found all the same."""
+    name = script(tmp_path, "/bin/sh")
+    Path(name).write_text(f"#!/bin/sh\necho {'QUJD/' * 1200} > key\n/bin/true\n")
+    found = find_mpi(name, args=["QUJD/" * 1200], env={"PATH": str(mpi.launcher.parent)})
+    assert found.libmpi.resolve().parent == mpi.libmpi.resolve().parent
+
+
+@pytest.mark.parametrize("name", ["python3", "python3.13t", "python3.11d", "python3.14td", "pypy3.10"])
+def test_interpreters_by_their_names(name, tmp_path):
+    (tmp_path / name).symlink_to(sys.executable)
+    assert programs.python_of(tmp_path / name) == tmp_path / name
+
+
+def test_a_python_that_hangs_is_said(tmp_path, monkeypatch):
+    python = tmp_path / "python3"
+    python.write_text("#!/bin/sh\nexec sleep 60\n")
+    python.chmod(0o755)
+    monkeypatch.setattr(programs, "PYTHON_LIMIT_S", 0.2)
+    with pytest.raises(AntiphonError, match="importing mpi4py takes .*/python3 longer than 0.2 s"):
+        programs.uses(python, os.environ)
+
+
+def test_a_linker_cache_that_hangs_is_empty(tmp_path, monkeypatch):
+    def hang(command, **_):
+        raise subprocess.TimeoutExpired(command, 30)
+
+    monkeypatch.setattr(elf.subprocess, "run", hang)
+    assert elf.linker_cache.__wrapped__() == {}

@@ -255,3 +255,49 @@ def test_wrong_options(trace: Path, options: list[str], what: str) -> None:
 def test_a_program_needs_a_machine_too(tmp_path: Path) -> None:
     done = antiphon("plan", "-o", tmp_path / "p", sys.executable, fails=True)
     assert "the machine is not known" in done.stderr
+
+
+@pytest.fixture
+def recorded(trace: Path, tmp_path: Path) -> list[object]:
+    """Returns what makes a plan of a script, which says where its trace belongs and puts one there."""
+    program, launcher = tmp_path / "solver", tmp_path / "start"
+    program.write_text(f'#!/bin/sh\necho "$ANTIPHON_TRACE" > {tmp_path}/place\ncp {trace} "$ANTIPHON_TRACE"\n')
+    launcher.write_text('#!/bin/sh\nshift 2\nexec "$@"\n')
+    for script in (program, launcher):
+        script.chmod(0o755)
+    (tmp_path / "out").mkdir()
+    return ["--launcher", launcher, "--parts", "placement", "-o", tmp_path / "out" / "made.plan", program]
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        (["--profile", "none.json"], "none.json is no profile"),
+        (["--profile", "HERE/broken.json"], "broken.json"),
+        (["--cluster", "nowhere"], "there is no cluster named 'nowhere'"),
+        (["--link-rate", "fast"], "--link-rate"),
+        (["--link-rate", "1gbit", "--trace", "/nowhere/run.trace"], "cannot write /nowhere/run.trace"),
+        (["--link-rate", "1gbit", "--trace", "HERE/grid.trace"], "grid.trace is there already"),
+    ],
+)
+def test_mistakes_end_before_the_run(recorded: list[object], options: list[str], what: str, tmp_path: Path) -> None:
+    (tmp_path / "broken.json").write_text('{"topology": {}}')
+    done = antiphon("plan", *(word.replace("HERE", str(tmp_path)) for word in options), *recorded, fails=True)
+    assert what in done.stderr
+    assert not (tmp_path / "place").exists()
+
+
+def test_a_run_is_recorded_beside_the_plan(recorded: list[object], tmp_path: Path) -> None:
+    """GIVEN a plan's directory, which other nodes have too THEN the trace goes there, and only the plan stays."""
+    antiphon("plan", "--link-rate", "100mbit", "--trace", tmp_path / "kept.trace", *recorded)
+    assert Path((tmp_path / "place").read_text()).parent == tmp_path / "out"
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["made.plan"]
+    assert (tmp_path / "kept.trace").read_bytes() == (tmp_path / "grid.trace").read_bytes()
+
+
+def test_a_recorded_run_stays_if_no_plan_comes_of_it(recorded: list[object], trace: Path, tmp_path: Path) -> None:
+    trace.write_bytes(trace.read_bytes()[:40])
+    done = antiphon("plan", "--link-rate", "100mbit", *recorded, fails=True)
+    (kept,) = (tmp_path / "out").iterdir()
+    assert kept.suffix == ".trace"
+    assert f"{kept}` makes the plan from it" in done.stderr

@@ -114,6 +114,27 @@ def test_what_went_without_multicast_is_left_out():
     assert compared == validation.compare(rows, LAB.read_text()).entries
 
 
+def test_a_quantile_is_the_least_value_that_so_many_do_not_exceed():
+    assert [validation.quantile(range(1, 11), share) for share in (0, 0.05, 0.1, 0.5, 0.7, 0.9, 0.91, 1)] == [
+        1, 1, 1, 5, 7, 9, 10, 10
+    ]  # fmt: skip
+    two = [validation.Compared("bcast", 8, 2, "MPICH", "sync", "chain", 1.0, 1 + error) for error in (0.25, 0.75)]
+    assert "median error 50.0%, 90th percentile 75.0%" in validation.summary_lines(validation.ModelCheck(two))[0]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("nodes", None), ("nodes", 0), ("ranks", 0), ("ranks", True), ("bytes", -1), ("median_s", None), ("median_s", 0)],
+)
+def test_rows_without_what_is_compared_are_said(field, value, tmp_path, command):
+    rows = json.loads(packed.read_text(RESULTS))["results"][:2]
+    rows[1][field] = value
+    (tmp_path / "results.json").write_text(json.dumps({"results": rows}))
+    done = command("bench", "--profile", LAB, "--results", tmp_path / "results.json")
+    assert done.returncode == 2
+    assert f"results.json: not results of `antiphon bench --json` (a result whose {field} is no number" in done.stderr
+
+
 def test_the_model_holds_against_the_recorded_measurements():
     """GIVEN recorded results and the profile of their cluster THEN predictions are as near as is asked."""
     rows = json.loads(packed.read_text(RESULTS))["results"]

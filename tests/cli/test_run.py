@@ -248,3 +248,15 @@ def test_a_script_of_two_libraries_is_not_guessed(compiled, antiphon, tmp_path):
     if len({mpi.libmpi.resolve() for mpi in discover()}) > 1:
         assert result.returncode == 2 and result.stdout == ""
         assert "names programs of several MPI libraries" in result.stderr and "--mpi" in result.stderr
+
+
+SETTINGS = "--trace=t --metrics=m --capture=d --plan=p --compress=on --reorder --adapt=off --strict-placement --off"
+
+
+@pytest.mark.parametrize("option", SETTINGS.split())
+def test_a_plain_run_on_a_lab_has_no_setting_of_antiphon(option, program, command):
+    """GIVEN a program that starts the MPI program THEN that is found, and the option is refused."""
+    result = command("lab", "run", "--plain", option, "-n", 2, "/usr/bin/env", program)
+    assert result.returncode == 2
+    assert result.stderr.startswith(f"hint: /usr/bin/env starts {program}: with its MPI, ")
+    assert f"error: {option.partition('=')[0]} has no meaning with --plain\n" in result.stderr

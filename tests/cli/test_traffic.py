@@ -78,7 +78,9 @@ def test_wrong_use(command: Command, trace: Path, tmp_path: Path) -> None:
     for args in (["traffic"], ["traffic", tmp_path / "none"], ["traffic", trace, "--library", "lam-7"]):
         result = command(*args)
         assert result.returncode == 2 or "lam" in str(args), (args, result.stderr)
-    assert "--between" in command("traffic", trace, "--between", "soon").stderr
+    for window in ("soon", "0:inf", "nan:1"):
+        assert f"--between {window}: expected A:B" in command("traffic", trace, "--between", window).stderr
+    assert "--phases 0: must be at least 1" in command("traffic", trace, "--phases", 0).stderr
     assert "openmpi-5.0" in command("traffic", "--libraries").stdout
     assert _traffic_verify.DEFAULT_SIZES
 

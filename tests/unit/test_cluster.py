@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from antiphon import core, model
-from antiphon.cluster import bounds, estimate, files, fit, hosts, of_profile, profile
+from antiphon.cluster import bounds, estimate, files, fit, hosts, measured, of_profile, profile
 from antiphon.cluster.spec import Level, regular_tree
 from antiphon.errors import AntiphonError
 from antiphon.report import cluster_page
@@ -73,6 +73,12 @@ def test_a_tree_of_three_levels_has_the_uplinks_that_were_asked_for():
         regular_tree(64, [Level(24)], 10**10, 1000)
 
 
+def test_a_tree_may_have_many_levels():
+    switches = regular_tree(1024, [Level(2**power) for power in range(1, 10)], 10**10, 1000)
+    assert {switch.name[0] for switch in switches[1:]} == set("abcdefghi")
+    assert sum(switch.nodes for switch in switches) == 1024
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -86,6 +92,11 @@ def test_a_tree_of_three_levels_has_the_uplinks_that_were_asked_for():
         ('rate = "10gbit"\nnodes = 0', "1 to 65536 nodes"),
         ('rate = "10gbit"\nnodes = 8\n[[level]]\nnodes = 3', "do not make a tree"),
         ('rate = "10gbit"\nswitch = [{name = "a", nodes = 2}, {name = "b", nodes = 2}]', "not all joined"),
+        ('rate = "10gbit"\nswitch = []', "'switch' holds no switch"),
+        ('rate = "10gbit"\nnodes = 4\n[host]\ncore_mb_per_s = 0', "host.core_mb_per_s"),
+        ('rate = "10gbit"\nnodes = 4\n[host]\nmemory_mb_per_s = [1, 1, 0]', "host.memory_mb_per_s"),
+        (f'rate = "10gbit"\nnodes = {2**40}\n[[level]]\nnodes = 2', "1 to 65536 nodes"),
+        (f"rate = {'[' * 5000}", "not valid TOML"),
         ("rate = ", "not valid TOML"),
     ],
 )
@@ -144,6 +155,14 @@ def test_a_fit_to_a_real_cluster_predicts_what_it_did_not_use():
     held_out = [abs(one.error) for one in compared if not one.used]
     assert len(held_out) == 7
     assert max(held_out) < 0.10
+
+
+@pytest.mark.parametrize(("size", "duration"), [(1024, 0), (0, 1)])
+def test_messages_that_take_no_time_fit_nothing(size, duration, tmp_path):
+    path = tmp_path / "ring.csv"
+    path.write_text("rank,bytes,start_ms,duration_ms\n" + f"0,{size},1,{duration}\n1,{size},1,{duration}\n")
+    with pytest.raises(AntiphonError, match=f"ring.csv: messages of {size} bytes take"):
+        measured.saturation(path)
 
 
 def test_a_fitted_file_reads_back(tmp_path):

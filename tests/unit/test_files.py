@@ -114,3 +114,48 @@ def test_only_overwrite_replaces(tmp_path, capsys):
     assert cli.main([*words, str(path)]) == 0
     assert cli.main([*words, str(path)]) == 2 and "--overwrite" in capsys.readouterr().err
     assert cli.main([*words, str(path), "--overwrite"]) == 0
+
+
+@pytest.mark.parametrize("name", ["traffic", "joint", "bench", "bench-svg", "codecs"])
+def test_results_are_replaced_only_where_it_is_wanted(name, tmp_path, capsys):
+    """GIVEN a file that is there THEN that is the error; with --overwrite the command goes on to the next one."""
+    words = commands(tmp_path) | {"joint": ["traffic", "run.trace", "--joint", "--profile", PROFILE, "-o"]}
+    (tmp_path / "old").write_text("old")
+    assert cli.main([*words[name], str(tmp_path / "old")]) == 2
+    assert "is there already\nhint: replace it with --overwrite" in capsys.readouterr().err
+    assert cli.main([*words[name], str(tmp_path / "old"), "--overwrite"]) != 0
+    assert "is there already" not in capsys.readouterr().err
+    assert (tmp_path / "old").read_text() == "old"
+
+
+@pytest.mark.parametrize("name", ["report", "traffic", "compile", "map", "bench", "plan", "trace"])
+def test_no_command_replaces_what_it_reads(name, tmp_path, capsys):
+    """GIVEN the same file by another name THEN not even --overwrite replaces it."""
+    source, same = tmp_path / "run.trace", tmp_path / "same"
+    source.write_text("{}")
+    same.symlink_to(source)
+    words = commands(tmp_path) | {
+        "report": ["report", str(source), "-o"],
+        "bench": ["bench", "--profile", PROFILE, "--results", str(source), "--json"],
+        "plan": ["plan", "--profile", str(source), "--trace", str(tmp_path / "new"), "/bin/true"],
+        "trace": ["trace", "--to", "perfetto", str(source)],
+    }
+    options = ["-o", str(same), "--overwrite"] if name in ("plan", "trace") else []
+    after = [] if options else [str(same), "--overwrite"]
+    assert cli.main([words[name][0], *options, *words[name][1:], *after]) == 2
+    assert "same is what the command reads" in capsys.readouterr().err
+    assert source.read_text() == "{}"
+
+
+@pytest.mark.parametrize("words", [["report"], ["trace", "--to", "perfetto"]], ids=["report", "trace"])
+@pytest.mark.parametrize("directory", [".", "..", "/"])
+def test_a_directory_is_no_document(words, directory, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert cli.main([*words, directory]) == 2
+    assert f"error: {directory} is a directory" in capsys.readouterr().err
+
+
+def test_names_that_are_no_text_can_be_in_a_file(tmp_path):
+    """GIVEN a path with a byte that is no UTF-8, as Python has it in texts THEN that byte is written."""
+    files.write(tmp_path / "file", f"path {os.fsdecode(b'm' + bytes([255]))}")
+    assert (tmp_path / "file").read_bytes() == b"path m\xff"

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -104,3 +105,28 @@ def test_the_launcher_is_the_options_else_the_jobs(tmp_path, monkeypatch):
     other = stand_in(tmp_path, "launch", "echo")
     start = Where(launcher=str(other)).start(MPI, 3, ["./prog"], {"A": "1"})
     assert start.command == [str(other), "-n", "3", "/usr/bin/env", "A=1", "./prog"]
+
+
+def test_a_hostfile_is_for_the_launchers_that_can_take_it(tmp_path):
+    hosts = tmp_path / "hosts"
+    hosts.write_text("n1 slots=2\nn2 slots=2\n")
+    srun = Where(hosts, launcher="srun")
+    nodes = ["--export=ALL", "--nodelist=n1,n2", "./prog"]
+    assert srun.start(MPI, None, ["./prog"], {}).command == ["srun", "-n", "4", *nodes]
+    assert srun.start(MPI, 3, ["./prog"], {}).command == ["srun", "-n", "3", *nodes]
+    other = stand_in(tmp_path, "launch", "echo")
+    for name in ("flux", "jsrun", "aprun", str(other)):
+        with pytest.raises(AntiphonError, match="cannot be told the nodes of a file") as error:
+            Where(hosts, launcher=name).start(MPI, 4, ["./prog"], {})
+        assert "--launcher-args" in error.value.hint
+
+
+def test_what_hangs_is_said(tmp_path, monkeypatch):
+    """GIVEN Flux without an answer, and an LSF job of no hosts THEN the job is the error."""
+    stand_in(tmp_path / "flux", "flux", "exec sleep 60")
+    monkeypatch.setattr(jobs, "TIMEOUT_S", 0.2)
+    with pytest.raises(AntiphonError, match=r"does not tell the job's nodes: no answer in 0\.2 s"):
+        jobs.find({"FLUX_URI": "x", "PATH": f"{tmp_path / 'flux'}:{os.environ['PATH']}"})
+    stand_in(tmp_path / "lsf", "jsrun", "")
+    with pytest.raises(AntiphonError, match="the LSF job names no host"):
+        jobs.find({"LSB_HOSTS": " ", "PATH": str(tmp_path / "lsf")})

@@ -44,6 +44,16 @@ def test_preloads_and_settings_are_the_ranks_own(mpi: FakeMpi) -> None:
     assert made.env["LD_LIBRARY_PATH"] == "/opt/mpi/lib"
 
 
+BATCH = {"SLURM_JOB_ID": "1", "SLURM_JOBID": "1", "SLURM_NODELIST": "cn01", "PBS_JOBID": "1", "PBS_NODEFILE": "/nodes",
+         "LSB_JOBID": "1", "LSB_MCPU_HOSTS": "cn01 4", "FLUX_URI": "local:///run", "PE_HOSTFILE": "/hosts"}  # fmt: skip
+
+
+@pytest.mark.parametrize("mpi", [FakeMpi("openmpi", "5.0.1"), FakeMpi("openmpi", "4.1.4"), FakeMpi("mpich", "5.0")])
+def test_a_lab_is_no_part_of_the_batch_job_it_is_in(mpi: FakeMpi) -> None:
+    """GIVEN variables that have launchers take the job's nodes and no others THEN none comes to the lab's launcher."""
+    assert not BATCH.keys() & launch(mpi, **BATCH).env.keys()
+
+
 def test_a_transport_that_may_hang_is_the_last_choice_and_not_a_silent_one() -> None:
     built = "MPICH Version: 4.0.2 MPICH Device: ch4:ucx ofi MPICH configure: "
     assert recipes.choose_transport(FakeMpi("mpich", "4.0.2", vendor=built), None) == "ofi"

@@ -123,6 +123,8 @@ def test_nodes_of_a_cluster_with_two_switches_are_ambiguous() -> None:
         ("nodes = 2\n[[traffic]]\nfrom = 1\nto = 3", "traffic of node 3"),
         ("nodes = 2\n[[traffic]]\nfrom = 1\nto = 1", "to itself"),
         ("nodes = ", "is not valid TOML"),
+        ("switch = []", "has no switch"),
+        (f"nodes = {'[' * 5000}", "is not valid TOML"),
     ],
 )
 def test_wrong_cluster_files_name_the_field(tmp_path: Path, text: str, message: str) -> None:

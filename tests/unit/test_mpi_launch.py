@@ -66,6 +66,11 @@ def test_without_a_number_of_ranks(tmp_path):
     (OPEN_MPI, "one slots=2\ntwo\n", ["--hostfile", "FILE"]),
     (OPEN_MPI, "one:2\ntwo:3 # the fat one\n", ["--host", "one:2,two:3"]),
     (MPICH, "one:2\ntwo\n", ["-f", "FILE"]),
+    (OPEN_MPI, "one:2 ifname=eth0\ntwo\n", ["--host", "one:2,two:1"]),
+    (OPEN_MPI, "one ifname=eth0 # slots=9\n", ["--host", "one:1"]),
+    (OPEN_MPI, "one slots = 3 # one:9\n", ["--hostfile", "FILE"]),
+    (MPICH, "one slots = 3\ntwo max-slots=4 slots=\"2\"\n", ["-hosts", "one:3,two:2"]),
+    (MPICH, "one:2 ifname=eth0 # slots=9\n", ["-f", "FILE"]),
     (MPICH, "# cluster\none slots=2 max_slots=4\ntwo\n", ["-hosts", "one:2,two:1"]),
 ])  # fmt: skip
 def test_either_hostfile_works_with_either_launcher(mpi, text, options, tmp_path):
@@ -76,7 +81,7 @@ def test_either_hostfile_works_with_either_launcher(mpi, text, options, tmp_path
 
 
 @pytest.mark.parametrize(("text", "part"), [("", "names no host"), ("one\ntwo slots=many\n", ":2: 'many'"),
-                                            ("one:0\n", ":1: '0'")])  # fmt: skip
+                                            ("one:0\n", ":1: '0'"), ("one slots=²\n", ":1: '²'")])  # fmt: skip
 def test_broken_hostfiles(text, part, tmp_path):
     hosts = tmp_path / "hosts"
     hosts.write_text(text)

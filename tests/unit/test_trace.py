@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from antiphon import cli
 from antiphon.trace import MAGIC, Call, Communicator, RankTrace, Shape, Trace, TraceError
 from antiphon.trace.summary import summarise
 from antiphon.trace.writer import encode, join_parts, varint
@@ -106,6 +107,32 @@ def test_parts_are_joined(tmp_path: Path) -> None:
     assert not trace.complete
     assert not list(tmp_path.glob("*.rank*"))
     assert summarise(tmp_path / "run.trace")["ranks_recorded"] == 2
+
+
+def leave_part(path: Path, trace: Trace, rank: int) -> None:
+    """Writes what a rank that died leaves beside the trace."""
+    head = encode(Trace(trace.size, FUNCTIONS, trace.header, []))[:-1]
+    block = encode(Trace(trace.size, FUNCTIONS, trace.header, [trace.ranks[rank]]))[len(head) :]
+    at = 1 + next(i for i, b in enumerate(block[1:], 1) if b < 128)
+    path.with_name(f"{path.name}.rank{rank}").write_bytes(head + varint(1 + rank) + varint(0) + block[at:-1])
+
+
+@pytest.mark.parametrize("size", [3, 4], ids=["as many ranks", "more ranks"])
+def test_parts_of_another_run_are_left(size: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """GIVEN parts of an earlier run beside those of two ranks that began a second apart THEN these are joined."""
+    path, earlier, newest = tmp_path / "run.trace", example(size), example()
+    earlier.header["started"] = "2026-01-31T12:00:00Z"
+    for rank in range(size):
+        leave_part(path, earlier, rank)
+    for rank in (0, 1):
+        newest.header["started"] = f"2026-01-31T12:30:0{rank}Z"
+        leave_part(path, newest, rank)
+    assert cli.main(["trace", "--recover", str(path)]) == 0
+    assert [rank.rank for rank in Trace.load(path).ranks] == [0, 1]
+    assert Trace.load(path).size == 3
+    left = sorted(part.name for part in tmp_path.glob("*.rank*"))
+    assert left == [f"run.trace.rank{rank}" for rank in range(2, size)]
+    assert f"of another run: {', '.join(left)}" in " ".join(capsys.readouterr().err.split())
 
 
 def test_not_a_trace(tmp_path: Path) -> None:

@@ -38,6 +38,7 @@ CONTENTS = {
     "cut-gzip": gzip.compress(PROFILE.read_bytes(), 1)[:200],
     "cut-profile": PROFILE.read_bytes()[:20_000],
     "retyped-profile": PROFILE.read_bytes().replace(b'"link_classes": [', b'"link_classes": 7, "x": [', 1),
+    "rankless-profile": b'{"topology": {"nodes": [{"port_bytes_per_s": 1e7}]}, "machine": {"ranks_per_node": 0}}',
     "cut-trace": TRACE_BEGIN + b'\x01\x05{"a"',
     "wrong-trace": TRACE_BEGIN + b"\x01\x02{}\x01\x7f\xff\xff\xff\xff",
     "plan": b'{"version": 1, "patterns": [{"size": 2}]}',

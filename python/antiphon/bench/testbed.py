@@ -5,14 +5,12 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import tempfile
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from antiphon.bench import running
 from antiphon.errors import EXIT_FAILURE, AntiphonError
 from antiphon.lab import ClusterSpec, Lab, Uplink, recipes
 from antiphon.lab.network import uplink_burst
@@ -115,56 +113,13 @@ class HostTestbed:
         }
         if preload:
             rank_env = launch.rank_environment(mpi, launch.Settings(), os.environ) | rank_env
+        else:
+            rank_env |= launch.plain_environment(os.environ)
         if self.link_bits_per_s is not None:
             rank_env["ANTIPHON_LINK_BITS_PER_S"] = str(int(self.link_bits_per_s))
         if self.where.is_crowded(n):  # Waiting ranks must let others run.
             rank_env |= launch.yielding(mpi)
-        return _run_here(self.where.start(mpi, n, argv, rank_env | dict(env)), on_line, timeout_s)
-
-
-def _run_here(start: launch.Launch, on_line: Callable[[str], None], timeout_s: float) -> Exit:
-    """Runs a launcher with its standard error in a file; ends it after the time limit, or when this process is
-    interrupted.
-    """
-    with tempfile.TemporaryFile("w+", errors="replace") as errors:
-        with subprocess.Popen(
-            start.command,
-            env={**os.environ, **start.env},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            errors="replace",
-        ) as process:
-            timer = _Deadline(process, timeout_s)
-            try:
-                assert process.stdout is not None
-                for line in process.stdout:
-                    on_line(line.rstrip("\n"))
-                code = process.wait()
-            finally:
-                timer.cancel()
-                if process.poll() is None:
-                    process.terminate()
-        errors.seek(0)
-        return Exit(code, errors.read(), timer.expired)
-
-
-class _Deadline:
-    """Ends a process after a time limit."""
-
-    def __init__(self, process: subprocess.Popen[str], timeout_s: float) -> None:
-        self.expired = False
-        self._process = process
-        self._timer = threading.Timer(timeout_s, self._expire)
-        self._timer.daemon = True
-        self._timer.start()
-
-    def _expire(self) -> None:
-        self.expired = True
-        self._process.terminate()
-
-    def cancel(self) -> None:
-        self._timer.cancel()
+        return Exit(*running.run(self.where.start(mpi, n, argv, rank_env | dict(env)), on_line, timeout_s))
 
 
 class LabTestbed:

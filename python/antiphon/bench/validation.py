@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import math
+import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -89,9 +91,12 @@ def check_row(row: Any) -> None:
     for key in ("mpi", "collective", "contender", "mode", "chosen"):
         if not isinstance(row, Mapping) or not isinstance(row.get(key), str):
             raise ValueError(f"a result without {key}")
-    for key in ("ranks", "bytes"):
-        if not isinstance(row.get(key), int):
-            raise ValueError(f"a result whose {key} is no number")
+    for key, least in (("ranks", 1), ("nodes", 1), ("bytes", 0)):
+        if type(row.get(key)) is not int or row[key] < least:
+            raise ValueError(f"a result whose {key} is no number from {least} on")
+    seconds = row.get("median_s")
+    if type(seconds) not in (int, float) or not 0 < seconds < math.inf:
+        raise ValueError("a result whose median_s is no number above zero")
 
 
 def without_older(measured: Sequence[Sequence[Mapping[str, Any]]]) -> list[list[Any]]:
@@ -144,16 +149,17 @@ def _ranks_per_node(row: Mapping[str, Any]) -> int:
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """Returns the value that `share` of all values do not exceed."""
+    """Returns the least of the values that `share` of all values do not exceed."""
     ordered = sorted(values)
-    return ordered[min(int(share * len(ordered)), len(ordered) - 1)]
+    rank = math.ceil(round(share * len(ordered), 6))  # 0.7 × 10 is a little more than 7.
+    return ordered[max(rank, 1) - 1]
 
 
 def summary_lines(comparison: ModelCheck) -> list[str]:
     """Returns the figures that the goals name: errors and picks."""
     errors = [abs(e.error) for e in comparison.entries]
     lines = [
-        f"{len(errors)} predictions: median error {quantile(errors, 0.5):.1%}, "
+        f"{len(errors)} predictions: median error {statistics.median(errors):.1%}, "
         f"90th percentile {quantile(errors, 0.9):.1%}"
     ]
     picks = comparison.picks()
@@ -181,7 +187,7 @@ def show(comparison: ModelCheck) -> None:
             table.add_row(
                 label,
                 str(len(errors)),
-                f"{quantile(errors, 0.5):.1%}",
+                f"{statistics.median(errors):.1%}",
                 f"{quantile(errors, 0.9):.1%}",
                 f"{max(errors):.0%}",
             )

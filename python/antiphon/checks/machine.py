@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from antiphon.checks import WARN, Check, check
+from antiphon.checks import WARN, Check, check, tried
 
 TIMEOUT_S = 30
 CONTAINER_HINT = (
@@ -54,7 +54,7 @@ def checks() -> Iterator[Check]:
 def _inside(user: bool, script: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-I", "-S", "-c", IN_NAMESPACES, str(int(user)), "/bin/sh", "-c", script]
     env = {**os.environ, "PATH": f"{os.environ.get('PATH', '')}:/sbin:/usr/sbin"}
-    return subprocess.run(command, capture_output=True, errors="replace", timeout=TIMEOUT_S, env=env, check=False)
+    return tried(command, TIMEOUT_S, env=env)
 
 
 def namespaces_need_user() -> bool | None:
@@ -108,7 +108,7 @@ def scheduling() -> Check:
     """Checks round-robin real-time scheduling: with it, many ranks on few cores take turns quickly."""
     code = "import os; os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))"
     command = [sys.executable, "-I", "-S", "-c", code]
-    result = subprocess.run(command, capture_output=True, timeout=TIMEOUT_S, check=False)
+    result = tried(command, TIMEOUT_S)
     slice_file = Path("/proc/sys/kernel/sched_rr_timeslice_ms")
     slice_ms = slice_file.read_text().strip() if slice_file.exists() else "?"
     allowed = result.returncode == 0

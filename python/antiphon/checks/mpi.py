@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from antiphon.checks import FAIL, OK, WARN, Check, check
+from antiphon.checks import FAIL, OK, WARN, Check, check, tried
 from antiphon.errors import AntiphonError
 from antiphon.mpi import Mpi, launch
 
@@ -131,10 +131,7 @@ def run_program(mpi: Mpi, env: Mapping[str, str]) -> str:
         command = launch.launch_command(mpi, RANKS, argv, env, oversubscribe=crowded, as_root=os.geteuid() == 0)
     except AntiphonError as error:
         return error.message
-    try:
-        result = subprocess.run(command, capture_output=True, errors="replace", timeout=TIMEOUT_S, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return f"{mpi.launcher}: {error}"
+    result = tried(command, TIMEOUT_S)
     words = result.stdout.split()
     if result.returncode == 0 and words[:5] == ["ranks", str(RANKS), "sum", str(RANKS), "through"]:
         return words[5]
@@ -171,12 +168,12 @@ def _compiles(wrapper: Path, source: str) -> bool:
         file = Path(folder, "p.f90")
         file.write_text(source)
         command = [str(wrapper), "-c", str(file), "-o", str(file.with_suffix(".o"))]
-        return subprocess.run(command, capture_output=True, timeout=TIMEOUT_S, check=False, cwd=folder).returncode == 0
+        return tried(command, TIMEOUT_S, cwd=Path(folder)).returncode == 0
 
 
 def _python(code: str, *args: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-I", "-S", "-c", code, *args]
-    return subprocess.run(command, capture_output=True, errors="replace", timeout=TIMEOUT_S, check=False)
+    return tried(command, TIMEOUT_S)
 
 
 def _last_line(result: subprocess.CompletedProcess[str]) -> str:

@@ -114,6 +114,8 @@ def _switches(document: Mapping[str, Any], rate: int, buffer: int, where: str) -
 
 def _joined(document: Mapping[str, Any], rate: int, buffer: int, where: str) -> tuple[Switch, ...]:
     counts: dict[str, int] = {}
+    if not document["switch"]:
+        raise AntiphonError(f"{where}: field 'switch' holds no switch", hint="give nodes = 64, or [[switch]] tables")
     for index, table in enumerate(document["switch"]):
         _check(table, _SWITCH_FIELDS, where, f"switch[{index}].")
         name = table.get("name", chr(ord("a") + index))

@@ -38,6 +38,8 @@ class Host:
 
 
 FIELDS = tuple(field.name for field in fields(Host))
+#: Rates without which nothing would ever arrive.
+_LEAST = {"core_mb_per_s": 0.001, "memory_mb_per_s": 0.001}
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class HostRange:
         values = dict(self.values)
         for key, value in table.items():
             if key in FIELDS:
-                values[key] = three_of(value, f"{where}: field 'host.{key}'")
+                values[key] = three_of(value, f"{where}: field 'host.{key}'", _LEAST.get(key, 0))
             elif key in known and type(value) is known[key]:
                 changes[key] = value
             else:
@@ -87,11 +89,11 @@ class HostRange:
         }
 
 
-def three_of(value: Any, what: str) -> tuple[float, float, float]:
+def three_of(value: Any, what: str, least: float = 0) -> tuple[float, float, float]:
     """Reads a number, or [fast, typical, slow]."""
     listed: Sequence[Any] = value if isinstance(value, list) else [value] * 3
-    if len(listed) != 3 or not all(type(one) in (int, float) and 0 <= one < 1e9 for one in listed):
-        raise AntiphonError(f"{what} must be a number, or [fast, typical, slow], not {value!r}")
+    if len(listed) != 3 or not all(type(one) in (int, float) and least <= one < 1e9 for one in listed):
+        raise AntiphonError(f"{what} must be a number from {least:g} on, or [fast, typical, slow], not {value!r}")
     fast, typical, slow = (float(one) for one in listed)
     return fast, typical, slow
 

@@ -67,7 +67,10 @@ def saturation(path: Path) -> tuple[Phase, ...]:
             if own >= 0:
                 ranks.append(rank)
                 seconds += [s for _, s in sorted(found)[own * least : (own + 1) * least]]
-        phases.append(Phase(tuple(ranks), size, statistics.median(seconds)))
+        median_s = statistics.median(seconds)
+        if size <= 0 or median_s <= 0:
+            raise AntiphonError(f"{path}: messages of {size} bytes take {median_s:g} s", hint="both must be above zero")
+        phases.append(Phase(tuple(ranks), size, median_s))
     return tuple(phases)
 
 

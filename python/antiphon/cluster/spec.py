@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import string
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -48,8 +49,7 @@ class ClusterSpec:
     burst_bytes: int = 0
 
     def __post_init__(self) -> None:
-        if not 1 <= self.nodes <= MAX_NODES:
-            raise AntiphonError(f"a cluster has 1 to {MAX_NODES} nodes, not {self.nodes}")
+        _check_nodes(self.nodes)
         if not 1 <= self.ranks <= MAX_RANKS or self.ranks_per_node < 1:
             raise AntiphonError(f"a cluster has 1 to {MAX_RANKS} ranks, not {self.ranks}")
 
@@ -146,6 +146,11 @@ class ClusterSpec:
         }
 
 
+def _check_nodes(nodes: int) -> None:
+    if not 1 <= nodes <= MAX_NODES:
+        raise AntiphonError(f"a cluster has 1 to {MAX_NODES} nodes, not {nodes}")
+
+
 @dataclass(frozen=True)
 class Level:
     """A level of a regular tree: the nodes below each of its switches, and how much less its uplink carries."""
@@ -156,6 +161,7 @@ class Level:
 
 def regular_tree(nodes: int, levels: Sequence[Level], rate_bits_per_s: int, buffer_bytes: int) -> tuple[Switch, ...]:
     """Returns the switches of a tree whose levels are given from the nodes up, below one switch at the top."""
+    _check_nodes(nodes)
     if not levels:
         return (Switch("top", nodes=nodes),)
     for below, above in zip(
@@ -175,7 +181,9 @@ def regular_tree(nodes: int, levels: Sequence[Level], rate_bits_per_s: int, buff
         for number in range(nodes // level.nodes):
             above = 0 if depth == 0 else number * level.nodes // levels[len(levels) - depth].nodes
             names[number] = len(switches)
-            switches.append(Switch(f"{'abcdefgh'[depth]}{number}", parents[above], held, rate, buffer_bytes))
+            switches.append(
+                Switch(f"{string.ascii_lowercase[depth]}{number}", parents[above], held, rate, buffer_bytes)
+            )
         parents = names
     return tuple(switches)
 

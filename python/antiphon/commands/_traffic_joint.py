@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
 
     profile = _profile_of(args)
     if args.output is not None:
-        files.check(args.output)
+        files.check(args.output, overwrite=args.overwrite, sources=(args.file, args.profile))
     optimiser = Optimiser(Trace.load(args.file), profile, args.library)
     outcome = optimiser.run()
     document = described(outcome)

@@ -98,6 +98,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json", nargs="?", const="-", metavar="FILE", help="results with all samples, to FILE or to stdout (-)"
     )
+    _options.add_overwrite(parser, "FILE of --json and of --svg")
 
 
 def _add_prediction(parser: argparse.ArgumentParser) -> None:
@@ -118,11 +119,13 @@ def run(args: argparse.Namespace) -> int:
         _check_files(args)
         return _codecs(args)
     _give_back_names(args)
+    if (args.results or args.svg) and not args.profile:
+        raise _nothing_to_compare()
     _check_files(args)
     if args.list:
         return _list(args)
-    if args.results or (args.svg and not args.profile):
-        return _predicted(args, [_read_results(file) for file in args.results or []])
+    if args.results:
+        return _predicted(args, [_read_results(file) for file in args.results])
     if args.n is not None and args.n < 1:
         raise AntiphonError(f"-n {args.n}: at least 1 rank is needed")
     found = [mpis.by_name(name) for name in args.mpi.split(",")] if args.mpi else mpis.discover()[:1]
@@ -163,9 +166,10 @@ def _codecs(args: argparse.Namespace) -> int:
 
 def _check_files(args: argparse.Namespace) -> None:
     """Raises an error for a file that could not be written after minutes of measuring."""
+    sources = [*(args.profile or ()), *(args.results or ())]
     for path in (args.json if args.json != "-" else None, args.svg):
         if path is not None:
-            files.check(Path(path))
+            files.check(Path(path), overwrite=args.overwrite, sources=sources)
 
 
 def _give_back_names(args: argparse.Namespace) -> None:
@@ -317,15 +321,18 @@ def _read_results(file: Path) -> list[dict[str, Any]]:
         raise AntiphonError(f"--results {file}: not results of `antiphon bench --json` ({error})") from None
 
 
+def _nothing_to_compare() -> AntiphonError:
+    what = "--results and --svg need --profile FILE and results"
+    return AntiphonError(what, hint="`antiphon probe` writes a profile")
+
+
 def _predicted(args: argparse.Namespace, measured: list[list[dict[str, Any]]]) -> int:
     """`measured` holds files of results, either all of one profile's machine or each of its own."""
     from antiphon.bench import validation
 
-    paths: list[Path] = args.profile or []
-    if not paths or not any(measured):
-        raise AntiphonError(
-            "--results and --svg need --profile FILE and results", hint="`antiphon probe` writes a profile"
-        )
+    paths: list[Path] = args.profile
+    if not any(measured):
+        raise _nothing_to_compare()
     if len(paths) not in (1, len(measured)):
         raise AntiphonError(
             f"--profile: {len(paths)} profiles for {len(measured)} files of results", hint="give one, or one for each"

@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     """Compiles a trace."""
     if args.min_calls < 1:
         raise AntiphonError(f"--min-calls {args.min_calls}: must be at least 1")
-    files.check(args.output, overwrite=args.overwrite)
+    files.check(args.output, overwrite=args.overwrite, sources=(args.trace,))
     link = _link_bytes_per_s(args.link_rate or "100mbit")
     trace = Trace.load(args.trace)
     found = repeating.find(trace)

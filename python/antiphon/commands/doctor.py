@@ -65,6 +65,7 @@ def _nodes(args: argparse.Namespace) -> int:
         raise AntiphonError(
             f"{args.program} is a cluster, but stands where the program does", hint=f"write --lab={args.program}"
         )
+    heard = [multicast.between_nodes(args.profile)] if args.profile else []
     mpi = _mpi_of(args)
     program = [args.program, *args.args] if args.program else []
     with open_testbed(args) as testbed:
@@ -72,8 +73,9 @@ def _nodes(args: argparse.Namespace) -> int:
         trial = None
         if not found.missing:
             say("running usual collectives")
-            trial = nodes.trial(testbed, mpi, max(2, args.n or testbed.ranks()))
+            trial = nodes.trial(testbed, mpi, max(2, args.n or testbed.ranks()), args.profile)
         report = nodes.judge(found, trial)
+    report.checks.extend(heard)
     if args.json:
         output.print_json({
             "ok": report.ok, "accelerated": report.accelerated, "answer": report.answer, "mpi": [mpi.to_json()],

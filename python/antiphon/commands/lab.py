@@ -19,7 +19,7 @@ import argparse
 import os
 import sys
 import time
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from antiphon import output
@@ -27,8 +27,8 @@ from antiphon.commands import _options
 from antiphon.errors import EXIT_USAGE, AntiphonError
 from antiphon.lab import ClusterSpec, Lab, Loss, load_cluster, state, take_down
 from antiphon.lab.clusters import DEFAULT_CLUSTER, cluster_names, spec_from_dict
-from antiphon.mpi import Mpi
-from antiphon.mpi.launch import rank_environment
+from antiphon.mpi import Mpi, preload
+from antiphon.mpi.launch import Settings, rank_environment
 from antiphon.mpi.program import find_mpi
 from antiphon.output import tables
 from antiphon.placement import Placement
@@ -156,7 +156,9 @@ def _up(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    mpi = find_mpi(args.program, args.mpi)
+    mpi = find_mpi(args.program, args.mpi, args=args.args)
+    if mpi.note:
+        output.print_hint(mpi.note)
     if args.name:
         _refuse_cluster_options(args)
         lab = Lab.attach(args.name)
@@ -195,10 +197,13 @@ def _rank_env(args: argparse.Namespace, mpi: Mpi) -> dict[str, str]:
     """Returns the variables of the ranks, which the launcher does not get."""
     if not args.plain:
         return rank_environment(mpi, _options.settings(args), os.environ)
-    given = [name for name in ("profile", "summary", "force", "off") if getattr(args, name)]
+    # Ranks are placed without Antiphon, too.
+    settings = [*(field.name for field in fields(Settings) if field.name != "placement"), "strict_placement"]
+    given = [name for name in settings if vars(args).get(name)]
     if given:
-        raise AntiphonError(f"--{given[0]} has no meaning with --plain", hint="leave one of them away")
-    inherited = os.environ.get("LD_PRELOAD")
+        option = given[0].replace("_", "-")
+        raise AntiphonError(f"--{option} has no meaning with --plain", hint="leave one of them away")
+    inherited = preload.line([], os.environ.get("LD_PRELOAD", ""))
     return {"LD_PRELOAD": inherited} if inherited else {}
 
 

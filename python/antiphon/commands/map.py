@@ -86,7 +86,8 @@ def run(args: argparse.Namespace) -> int:
         if args.output is None:
             raise AntiphonError("--launcher needs -o FILE")
     if args.output is not None:
-        files.check(args.output, overwrite=args.overwrite)
+        read = (args.traffic, args.machine, args.hostfile)
+        files.check(args.output, overwrite=args.overwrite, sources=read)
     if sources.kind_of(args.traffic) == "placement":
         return _convert(args)
     if args.launcher is not None:

@@ -15,6 +15,8 @@ and whether compressing messages pays. `antiphon run --plan` applies all of it.
 from __future__ import annotations
 
 import argparse
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options of `antiphon plan`."""
     add = parser.add_argument
     add("-o", "--output", type=Path, metavar="FILE", help="the plan (default: PROGRAM.plan, here)")
-    _options.add_overwrite(parser, "the plan")
+    _options.add_overwrite(parser, "the plan, or FILE of --trace,")
     add("--parts", default=",".join(plan.PARTS), metavar="P,P…", help="what it may hold (default: %(default)s)")
     add("--profile", type=Path, metavar="FILE", help="profile of the machine")
     add("--cluster", metavar="NAME|FILE", help="instead: a described cluster, as of `antiphon cluster`")
@@ -63,16 +65,14 @@ def run(args: argparse.Namespace) -> int:
     source = Path(args.program)
     from_trace = source.is_file() and source.open("rb").read(len(MAGIC)) == MAGIC
     target = args.output or Path(source.name.removesuffix(".trace") + ".plan")
-    files.check(target, overwrite=args.overwrite)
-    if from_trace:
-        recorded = _read(args, source)
-    else:
-        if args.summary is not None:
-            raise AntiphonError("--summary goes with a trace", hint="a program's run is recorded with its own summary")
-        recorded = _plan_record.record(args, compress="compression" in parts)
-    _say(f"{recorded.trace.size} ranks on {len(set(recorded.trace.nodes))} nodes; looking for what pays")
-    made = making.make(recorded, parts)
-    made.plan.save(target)
+    files.check(target, overwrite=args.overwrite, sources=(source, args.profile, args.summary))
+    if not from_trace and args.summary is not None:
+        raise AntiphonError("--summary goes with a trace", hint="a program's run is recorded with its own summary")
+    compress = "compression" in parts
+    with _read(args, source) if from_trace else _plan_record.recording(args, target, compress=compress) as recorded:
+        _say(f"{recorded.trace.size} ranks on {len(set(recorded.trace.nodes))} nodes; looking for what pays")
+        made = making.make(recorded, parts)
+        made.plan.save(target)
     if args.json:
         output.print_json({"plan": str(target), **tables.to_json(made.plan), "left_out": made.left_out})
         return 0
@@ -83,16 +83,18 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _read(args: argparse.Namespace, path: Path) -> Any:
+@contextlib.contextmanager
+def _read(args: argparse.Namespace, path: Path) -> Iterator[Any]:
+    """Gives what was recorded, with all that belongs to it."""
     from antiphon.plan.making import Recorded
 
     if args.args or args.lab is not None or args.hostfile or args.trace:
         raise AntiphonError(f"{path} is a trace, and arguments, --lab, --hostfile and --trace are for a run",
                             hint="leave them away, or name the program")  # fmt: skip
     trace = Trace.load(path)
-    machine = _plan_record.machine_text(args, trace, None)
+    machine = _plan_record.machine_of(args, None)(trace)
     summary = _plan_record.summary_of(args.summary) if args.summary else None
-    return Recorded(trace, machine, args.profile is None, None, summary, args.library, args.min_calls)
+    yield Recorded(trace, machine, args.profile is None, None, summary, args.library, args.min_calls)
 
 
 def _parts(text: str) -> list[str]:

@@ -48,9 +48,11 @@ def run(args: argparse.Namespace) -> int:
         return _list(args)
     if args.document is None:
         raise AntiphonError("no document is named", hint="for example: antiphon report machine.json")
+    files.refuse_directory(args.document)
     target = args.output or args.document.with_name(args.document.name.removesuffix(".gz")).with_suffix(".html")
-    page = report.page_of(args.document, args.profile, args.placement, args.trace)
-    files.check(target, overwrite=args.overwrite)
+    sources = (args.document, args.profile, args.placement, args.trace)
+    files.check(target, overwrite=args.overwrite, sources=sources)
+    page = report.page_of(*sources)
     files.write(target, html.render(page))
     if args.json:
         output.print_json(

@@ -16,13 +16,13 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
-import subprocess
 from pathlib import Path
 
 from antiphon import output
 from antiphon.commands import _options
 from antiphon.commands import run as run_command
 from antiphon.errors import AntiphonError
+from antiphon.mpi import waiting
 from antiphon.output import files
 from antiphon.trace import Trace, perfetto
 from antiphon.trace import summary as trace_summary
@@ -73,8 +73,9 @@ def convert(args: argparse.Namespace) -> int:
         hint = f"options stand before it, as `antiphon trace --to {args.to} -o FILE {args.program}`"
         raise AntiphonError(f"{args.args[0]}: nothing may follow the trace's name", hint=hint)
     source = Path(args.program)
+    files.refuse_directory(source)
     target = args.output or source.with_name(f"{source.name.removesuffix('.trace')}.{args.to}.json")
-    files.check(target, overwrite=args.overwrite)
+    files.check(target, overwrite=args.overwrite, sources=(source,))
     calls = perfetto.write(Trace.load(source), target)
     output.stderr().print(f"{target}: {calls} calls; open it at ui.perfetto.dev or chrome://tracing", soft_wrap=True)
     return 0
@@ -83,7 +84,7 @@ def convert(args: argparse.Namespace) -> int:
 def record(args: argparse.Namespace) -> int:
     """Runs the program; its exit code is ours, unless the trace is missing after a successful run."""
     path = (args.output or Path(Path(args.program).name + ".trace")).absolute()
-    files.check(path, overwrite=args.overwrite)
+    files.check(path, overwrite=args.overwrite, sources=(Path(args.program), args.profile, args.plan))
     args.summary = args.capture = args.compress = None
     if args.off:  # The recorder is in the wrappers, so these must be active.
         args.off, args.force = False, "*:library"
@@ -95,8 +96,7 @@ def record(args: argparse.Namespace) -> int:
     if shutil.which(start.command[0]) is None:
         raise AntiphonError(f"{start.command[0]} was not found", hint="give -n N to use the MPI's own launcher")
     before = _version(path)
-    code = subprocess.run(start.command, env={**os.environ, **start.env}, check=False).returncode
-    return after(path, 128 - code if code < 0 else code, before)
+    return after(path, waiting.run(start), before)
 
 
 def _version(path: Path) -> tuple[int, int] | None:
@@ -115,7 +115,7 @@ def after(path: Path, code: int, before: tuple[int, int] | None) -> int:
     if not parts_of(path):
         output.print_error(f"no trace was written to {path}", "does the program call MPI_Init, and did it begin?")
         return code or 1
-    there, size = join_parts(path)
+    there, size = _joined(path)
     what = f"{path} holds what {there} of {size} ranks had recorded until then"
     output.print_warning(f"the program did not reach MPI_Finalize on all ranks; {what}")
     return code or 1
@@ -125,6 +125,16 @@ def recover(path: Path) -> int:
     """Joins the parts of a trace that was not written."""
     if path.exists():
         raise AntiphonError(f"{path} is there already", hint="--recover is for a trace that was never written")
-    there, size = join_parts(path)
+    there, size = _joined(path)
     output.stderr().print(f"trace: {path} holds what {there} of {size} ranks had recorded", soft_wrap=True)
     return 0
+
+
+def _joined(path: Path) -> tuple[int, int]:
+    """Joins the parts of the newest run, and names those of others."""
+    found = join_parts(path)
+    others = parts_of(path)
+    if others:
+        names = ", ".join(part.name for part in others)
+        output.print_warning(f"left as they are, for they are of another run: {names}")
+    return found

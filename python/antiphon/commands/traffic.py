@@ -32,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("file", nargs="?", type=Path, metavar="TRACE", help="a trace, or a file that was written with -o")
     add("-o", "--output", type=Path, metavar="FILE", help="write the messages between ranks; with --joint: the plan")
+    _options.add_overwrite(parser, "FILE of -o")
     add("--library", type=_options.library, default="", metavar="NAME", help="whose algorithms (default: the library "
         "of the recorded run)")  # fmt: skip
     add("--libraries", action="store_true", help="list the libraries that there are tables for")
@@ -48,6 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Reads, decomposes, writes, prints."""
+    if args.phases < 1:
+        raise AntiphonError(f"--phases {args.phases}: must be at least 1")
     if args.libraries:
         return _libraries(args.json)
     if args.verify:
@@ -55,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     if args.joint is not None:
         return _traffic_joint.run(args)
     if args.output is not None:
-        files.check(args.output)
+        files.check(args.output, overwrite=args.overwrite, sources=(args.file, args.profile))
     if args.file is None:
         raise AntiphonError("no TRACE is named", hint="`antiphon trace -n 4 ./solver` records one")
     found = read(args)

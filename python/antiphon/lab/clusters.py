@@ -66,7 +66,7 @@ def _read(path: Path) -> ClusterSpec:
         ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise AntiphonError(f"cluster file {path} cannot be read: {error}") from None
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise AntiphonError(f"cluster file {path} is not valid TOML: {error}") from None
     return spec_from_dict(document, str(path), path.stem)
 

@@ -9,13 +9,20 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from typing import IO
-
-from antiphon.lab import channel
+from typing import IO, Protocol
 
 TIMEOUT_EXIT_CODE = 124  # coreutils' timeout uses the same code.
-_GRACE_S = 2.0
+#: What a command gets to end by itself before it is killed.
+GRACE_S = 2.0
 _DRAIN_S = 0.5
+
+
+class Command(Protocol):
+    """A running command: its descriptor becomes readable when it has ended."""
+
+    def fileno(self) -> int: ...
+    def wait(self) -> int | None: ...
+    def signal(self, number: int) -> None: ...
 
 
 class Outputs:
@@ -75,7 +82,7 @@ class Outputs:
             stream.close()
 
 
-def supervise(command: channel.Command, outputs: Outputs, deadline: float | None) -> tuple[int, bool]:
+def supervise(command: Command, outputs: Outputs, deadline: float | None) -> tuple[int, bool]:
     """Pump output until the command has ended. After the deadline, ask it to end before killing it."""
     timed_out = False
     kill_at: float | None = None
@@ -104,7 +111,7 @@ def supervise(command: channel.Command, outputs: Outputs, deadline: float | None
                 break
             if deadline is not None and now >= deadline:
                 command.signal(signal.SIGTERM)
-                timed_out, deadline, kill_at = True, None, now + _GRACE_S
+                timed_out, deadline, kill_at = True, None, now + GRACE_S
             elif kill_at is not None and now >= kill_at:
                 command.signal(signal.SIGKILL)
                 kill_at = None

@@ -16,7 +16,8 @@ from antiphon.placement.document import Placement
 MAPPINGS = ("node", "slot")
 TRANSPORTS = {"openmpi": ("tcp",), "mpich": ("ofi", "ucx")}
 # These are variables of a job or launcher that this process itself may be part of.
-_FOREIGN = ("PMIX_", "PRTE_", "PMI_", "HYDI_", "HYDRA_", "OMPI_COMM_", "MPI_LOCAL")
+_FOREIGN = ("PMIX_", "PRTE_", "PMI_", "HYDI_", "HYDRA_", "OMPI_COMM_", "MPI_LOCAL",
+            "SLURM_", "PBS_", "LSB_", "FLUX_", "PE_HOSTFILE")  # fmt: skip
 
 
 class MpiLike(Protocol):

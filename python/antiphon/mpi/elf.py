@@ -114,7 +114,10 @@ def linker_cache() -> dict[str, list[Path]]:
     ldconfig = shutil.which("ldconfig", path=f"{os.environ.get('PATH', '')}:/sbin:/usr/sbin")
     if ldconfig is None:
         return {}
-    result = subprocess.run([ldconfig, "-p"], capture_output=True, errors="replace", timeout=30, check=False)
+    try:
+        result = subprocess.run([ldconfig, "-p"], capture_output=True, errors="replace", timeout=30, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return {}
     cache: dict[str, list[Path]] = {}
     for line in result.stdout.splitlines():
         name, arrow, path = line.strip().partition(" => ")

@@ -39,7 +39,7 @@ def _named_in(script: Path) -> Iterator[Path]:
     for line in text.splitlines():
         for word in WORD.findall(line.partition("#")[0]):
             path = Path(os.path.abspath(word))
-            if "/" in word and path.is_file() and os.access(path, os.X_OK) and elf.is_elf(path):
+            if "/" in word and os.path.isfile(path) and os.access(path, os.X_OK) and elf.is_elf(path):
                 yield path
 
 

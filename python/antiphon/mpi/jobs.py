@@ -54,11 +54,14 @@ def _flux(env: Mapping[str, str]) -> Job | None:
     flux = shutil.which("flux", path=env.get("PATH"))
     if flux is None:
         raise AntiphonError("FLUX_URI is set, but there is no `flux` on the PATH", hint="add its directory to the PATH")
-    result = subprocess.run(
-        [flux, *command[1:]], capture_output=True, text=True, env=dict(env), timeout=TIMEOUT_S, check=False
-    )
+    try:
+        result = subprocess.run(
+            [flux, *command[1:]], capture_output=True, text=True, env=dict(env), timeout=TIMEOUT_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        result = subprocess.CompletedProcess(command, 1, "", f"no answer in {TIMEOUT_S:g} s")
     words = result.stdout.split()
-    if result.returncode != 0 or len(words) < 3 or not (words[0] + words[1]).isdigit():
+    if result.returncode != 0 or len(words) < 3 or not (words[0] + words[1]).isdecimal():
         said = (result.stderr.strip().splitlines() or [result.stdout.strip() or f"exit code {result.returncode}"])[-1]
         raise AntiphonError(f"`{' '.join(command[:3])}` does not tell the job's nodes: {said}", hint=OUTSIDE)
     names, cores = expand(words[2]), int(words[1])
@@ -99,7 +102,7 @@ def _lsf(env: Mapping[str, str]) -> Job | None:
         )
     elif job is None and env.get("LSB_HOSTS"):
         job = Job("LSF", _merged((host, 1) for host in env["LSB_HOSTS"].split()))
-    if job is None or shutil.which("jsrun", path=env.get("PATH")) is None:
+    if job is None or not job.hosts or shutil.which("jsrun", path=env.get("PATH")) is None:
         return job
     # Where jsrun starts ranks, the job's script runs on a host of its own, which is named first with one slot.
     (_, first), *rest = job.hosts

@@ -179,6 +179,13 @@ def rank_environment(mpi: Mpi, settings: Settings, env: Mapping[str, str]) -> di
     return variables | ours
 
 
+def plain_environment(env: Mapping[str, str]) -> dict[str, str]:
+    """The variables of ranks without Antiphon: they take away what a module or a shell preloads of it."""
+    inherited = env.get("LD_PRELOAD", "")
+    ours = any(entry.ours for entry in preload.entries(inherited))
+    return {"LD_PRELOAD": preload.line([], inherited)} if ours else {}
+
+
 def launch_command(
     mpi: Mpi,
     n: int | None,
@@ -242,6 +249,12 @@ def checked_for_slurm(env: Mapping[str, str]) -> Mapping[str, str]:
     return env
 
 
+#: Open MPI's `slots=4`, which may have blanks and quotes; `max-slots` is another field.
+_SLOTS = re.compile(r"""(?<![\w-])slots\s*=\s*["']?([^\s"']*)""")
+#: What only MPICH's launcher understands.
+_HYDRA = re.compile(r"^\s*\S+:\d|(?<![\w-])(ifname|binding|user)\s*=")
+
+
 def read_hostfile(path: Path) -> list[tuple[str, int]]:
     """Hosts and their slots from a file in Open MPI's (`node slots=4`) or MPICH's (`node:4`) form."""
     try:
@@ -253,12 +266,13 @@ def read_hostfile(path: Path) -> list[tuple[str, int]]:
         raise AntiphonError(f"--hostfile {path}: is not a text file", hint="write `node slots=4` or `node:4`") from None
     hosts = []
     for number, line in enumerate(lines, start=1):
-        words = line.partition("#")[0].split()
-        if not words:
+        text = line.partition("#")[0].strip()
+        if not text:
             continue
-        host, _, count = words[0].partition(":")
-        slots = next((word[len("slots=") :] for word in words[1:] if word.startswith("slots=")), count or "1")
-        if not slots.isdigit() or int(slots) == 0:
+        host, _, count = text.split()[0].partition(":")
+        said = _SLOTS.search(text)
+        slots = said[1] if said else count or "1"
+        if not slots.isdecimal() or int(slots) == 0:
             hint = "write `node slots=4` or `node:4`"
             raise AntiphonError(f"{path}:{number}: {slots!r} is not a number of slots", hint=hint)
         hosts.append((host, int(slots)))
@@ -269,13 +283,19 @@ def read_hostfile(path: Path) -> list[tuple[str, int]]:
 
 def _open_mpi_hosts(path: Path) -> list[str]:
     hosts = read_hostfile(path)
-    if re.search(r"^\s*[^#\s]+:\d+\s*($|#)", path.read_text(encoding="utf-8"), re.MULTILINE):
+    if _has(path, _HYDRA):
         return ["--host", ",".join(f"{host}:{slots}" for host, slots in hosts)]
     return ["--hostfile", str(path)]
 
 
 def _hydra_hosts(path: Path) -> list[str]:
     hosts = read_hostfile(path)
-    if "slots=" in path.read_text(encoding="utf-8"):
+    if _has(path, _SLOTS):
         return ["-hosts", ",".join(f"{host}:{slots}" for host, slots in hosts)]
     return ["-f", str(path)]
+
+
+def _has(path: Path, form: re.Pattern[str]) -> bool:
+    """True where a line of a hostfile, without its comment, has this form."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return any(form.search(line.partition("#")[0]) for line in lines)

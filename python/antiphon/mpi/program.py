@@ -17,7 +17,10 @@ from antiphon.mpi import elf, indirect, preloadable, search
 from antiphon.mpi.library import Mpi, abi_of, identify, is_libmpi, unsupported
 
 CHOOSE = "name the MPI with --mpi openmpi, --mpi mpich or --mpi PATH"
-PYTHON = re.compile(r"(python|pypy)[\d.]*$")
+#: Names of interpreters: python3.13t is free-threaded, python3.11d for debugging.
+PYTHON = re.compile(r"(python|pypy)[\d.]*t?d?$")
+#: How long a Python may take to import mpi4py.
+PYTHON_LIMIT_S = 60
 
 #: Run by the program's Python: imports mpi4py as the program will, but without MPI_Init, and tells what got loaded.
 ASK_MPI4PY = """
@@ -119,7 +122,13 @@ def python_of(file: Path) -> Path | None:
 def _uses_of_python(python: Path, env: Mapping[str, str], preload: Path | None) -> Uses | None:
     asked = {**env, "LD_PRELOAD": str(preload)} if preload else dict(env)
     command = [str(python), "-c", ASK_MPI4PY]
-    result = subprocess.run(command, capture_output=True, errors="replace", env=asked, timeout=60, check=False)
+    try:
+        result = subprocess.run(
+            command, capture_output=True, errors="replace", env=asked, timeout=PYTHON_LIMIT_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise AntiphonError(f"importing mpi4py takes {python} longer than {PYTHON_LIMIT_S:g} s",
+                            hint=f"look why it hangs: {python} -c 'import mpi4py.MPI'") from None  # fmt: skip
     if result.returncode == 3:
         return None
     if result.returncode != 0:

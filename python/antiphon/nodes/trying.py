@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from antiphon.bench.testbed import Testbed, program
@@ -83,12 +84,14 @@ class Trial:
         return {"ranks": self.ranks, "network": self.network or None, "calls": calls, "failed": self.failed or None}
 
 
-def trial(testbed: Testbed, mpi: Mpi, ranks: int) -> Trial:
-    """Runs a few calls of each collective and size, as a program without settings would make them."""
+def trial(testbed: Testbed, mpi: Mpi, ranks: int, profile: Path | None = None) -> Trial:
+    """Runs a few calls of each collective and size, as a program with this profile and no other setting makes them."""
     found = Trial(ranks)
     argv = [str(program("bench", mpi.abi)), "--collectives", ",".join(COLLECTIVES), "--modes", "sync"]
     argv += ["--bytes", ",".join(map(str, SIZES)), "--contender", "*:auto", "--budget", "0"]
     env = {"ANTIPHON_METRICS": "/dev/stdout"}
+    if profile is not None:
+        env["ANTIPHON_PROFILE"] = str(profile.absolute())
     ended = testbed.run(mpi, ranks, argv, preload=True, env=env, on_line=found.take, timeout_s=TIMEOUT_S)
     lines = [line.strip() for line in ended.stderr.splitlines()]
     found.said = list(dict.fromkeys(line for line in lines if line.startswith("antiphon: ")))

@@ -10,6 +10,7 @@ import contextlib
 import os
 import stat
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 from antiphon.errors import EXIT_FAILURE, EXIT_USAGE, AntiphonError
@@ -17,19 +18,20 @@ from antiphon.errors import EXIT_FAILURE, EXIT_USAGE, AntiphonError
 ANOTHER = "name another file, or make room for this one"
 
 
-def check(path: Path, *, overwrite: bool = True) -> None:
+def check(path: Path, *, overwrite: bool = True, sources: Iterable[Path | None] = ()) -> None:
     """Raises the error that writing `path` would end with, as far as it can be known before there is anything to write.
 
-    Without `overwrite` a file that is there is such an error.
+    Without `overwrite` a file that is there is such an error; one of `sources`, which the command reads, always is.
     """
     try:
-        target = _replaced(path)
-        if path.is_dir():
-            raise AntiphonError(f"{path} is a directory", hint="name a file in it")
+        target = replaced(path)
+        refuse_directory(path)
         if target is None:
             if not os.access(path, os.W_OK):
                 raise PermissionError(13, "Permission denied")
             return
+        if target.exists() and any(one is not None and one.exists() and target.samefile(one) for one in sources):
+            raise AntiphonError(f"{path} is what the command reads", hint="name another file")
         if target.exists() and not overwrite:
             raise AntiphonError(f"{path} is there already", hint="replace it with --overwrite, or name another file")
         if target.exists() and not os.access(target, os.W_OK):
@@ -40,11 +42,17 @@ def check(path: Path, *, overwrite: bool = True) -> None:
         raise _refused(path, error) from None
 
 
+def refuse_directory(path: Path) -> None:
+    """Raises an error for a directory where a file is to be named."""
+    if path.is_dir():
+        raise AntiphonError(f"{path} is a directory", hint="name a file in it")
+
+
 def write(path: Path, content: bytes | str) -> None:
     """Writes the file in one step: it has its old content or the new one, whatever happens meanwhile."""
-    data = content.encode() if isinstance(content, str) else content
+    data = content.encode(errors="surrogateescape") if isinstance(content, str) else content
     try:
-        target = _replaced(path)
+        target = replaced(path)
         if target is None:
             with path.open("wb", buffering=0) as stream:
                 _write_all(stream.fileno(), data)
@@ -54,7 +62,7 @@ def write(path: Path, content: bytes | str) -> None:
         raise _refused(path, error) from None
 
 
-def _replaced(path: Path) -> Path | None:
+def replaced(path: Path) -> Path | None:
     """Returns the file to replace, with all links followed; None for what has to be written directly."""
     with contextlib.suppress(FileNotFoundError):
         if not stat.S_ISREG(path.stat().st_mode) and not path.is_dir():

@@ -54,6 +54,8 @@ class Where:
 
     def start(self, mpi: Mpi, n: int | None, argv: Sequence[str], env: Mapping[str, str]) -> Launch:
         """The command line that starts `argv` on `n` ranks, with `env` set for the ranks."""
+        if self.launcher == "srun":
+            return self._by_srun(n, argv, env)
         if self.launcher in SYSTEM_LAUNCHERS:
             return self._by_system(n, argv, env)
         if self.launcher != OWN:
@@ -76,12 +78,12 @@ class Where:
             raise _no_launcher(self.launcher)
         if launcher_family(Path(path)) == mpi.family:
             return replace(self, launcher=OWN).start(replace(mpi, launcher=Path(path)), n, argv, env)
+        self._refuse_hostfile()
         return Launch([path, "-n", str(n), *self.launcher_args, *_under_env(env), *argv])
 
     def _by_system(self, n: int | None, argv: Sequence[str], env: Mapping[str, str]) -> Launch:
         """The launcher itself must not see what the linker reads; everything else it passes on."""
-        if self.launcher == "srun":
-            return launch.srun_command(n, argv, env, self._srun_hosts() + list(self.launcher_args))
+        self._refuse_hostfile()
         linker = [f"{key}={value}" for key, value in env.items() if key.startswith("LD_")]
         count = str(n or self.ranks())
         options = {
@@ -92,8 +94,16 @@ class Where:
         others = {key: value for key, value in env.items() if not key.startswith("LD_")}
         return Launch([*options, *self.launcher_args, *argv], others)
 
-    def _srun_hosts(self) -> list[str]:
-        return [f"--nodelist={','.join(host for host, _ in self.hosts())}"] if self.hostfile else []
+    def _by_srun(self, n: int | None, argv: Sequence[str], env: Mapping[str, str]) -> Launch:
+        """Without a hostfile, srun knows the ranks of its job by itself."""
+        nodes = [f"--nodelist={','.join(host for host, _ in self.hosts())}"] if self.hostfile else []
+        n = n or (self.ranks() if self.hostfile else None)
+        return launch.srun_command(n, argv, env, [*nodes, *self.launcher_args])
+
+    def _refuse_hostfile(self) -> None:
+        if self.hostfile is not None:
+            hint = "leave --hostfile away for all nodes of the job, or name them by --launcher-args"
+            raise AntiphonError(f"--hostfile: {self.launcher} cannot be told the nodes of a file", hint=hint)
 
 
 def where(

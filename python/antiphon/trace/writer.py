@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,9 @@ from antiphon.trace import streams
 from antiphon.trace.calls import Communicator, RankTrace, Shape
 from antiphon.trace.file import MAGIC, VERSION, Trace, read_preamble
 from antiphon.trace.reader import Reader, TraceError
+
+#: Clocks of nodes differ by less, and so do the times at which a run's ranks start.
+SAME_RUN_S = 60
 
 
 def varint(value: int) -> bytes:
@@ -103,12 +107,34 @@ def parts_of(path: Path) -> list[Path]:
     return sorted(numbered, key=lambda p: int(p.name.removeprefix(f"{path.name}.rank")))
 
 
+def _of_newest_run(parts: Sequence[Path]) -> list[Path]:
+    """Returns the parts of the run that started last; an earlier one of more ranks may have left some beside them."""
+    headers = {part: read_preamble(part.read_bytes())[0] for part in parts}
+    started = {part: _started_s(header.pop("started", None)) for part, header in headers.items()}
+    newest = max(parts, key=lambda part: started[part])
+    return [
+        part for part in parts
+        if headers[part] == headers[newest] and started[newest] - started[part] <= SAME_RUN_S
+    ]  # fmt: skip
+
+
+def _started_s(text: object) -> float:
+    try:
+        return datetime.strptime(f"{text}+0000", "%Y-%m-%dT%H:%M:%SZ%z").timestamp()
+    except ValueError:
+        return 0.0
+
+
 def join_parts(path: Path) -> tuple[int, int]:
-    """Writes `path` from its parts and removes them. Returns how many ranks are in it, and how many the run had."""
+    """Writes `path` from the parts of its newest run, and removes them; those of others stay where they are.
+
+    Returns how many ranks are in it, and how many the run had.
+    """
     parts = parts_of(path)
     if not parts:
         hint = "parts lie where the run was told to write the trace"
         raise TraceError(f"{path}.rank*: there are no parts of a trace", hint=hint)
+    parts = _of_newest_run(parts)
     blocks: dict[int, bytes] = {}
     preamble, size = b"", 0
     for part in parts:

@@ -46,10 +46,10 @@ class Window:
     def parse(cls, text: str) -> Window:
         """A:B, in seconds of the run."""
         try:
-            begin, end = (float(part) for part in text.split(":"))
-        except ValueError:
+            begin, end = (int(float(part) * 1e9) for part in text.split(":"))
+        except (ValueError, OverflowError):
             raise AntiphonError(f"--between {text}: expected A:B, in seconds", hint="--between 0.5:2") from None
-        return cls(int(begin * 1e9), int(end * 1e9))
+        return cls(begin, end)
 
     def holds(self, start_ns: int) -> bool:
         """Whether a call belongs to it."""

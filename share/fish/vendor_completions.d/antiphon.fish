@@ -45,6 +45,7 @@ complete -c antiphon -n '__fish_seen_subcommand_from bench' -l profile -r -F -d 
 complete -c antiphon -n '__fish_seen_subcommand_from bench' -l results -r -F -d 'with --profile'
 complete -c antiphon -n '__fish_seen_subcommand_from bench' -l svg -r -F -d 'with --profile'
 complete -c antiphon -n '__fish_seen_subcommand_from bench' -l json -d 'results with all samples, to FILE or to stdout'
+complete -c antiphon -n '__fish_seen_subcommand_from bench' -l overwrite -d 'replace FILE of --json and of --svg if it is there'
 complete -c antiphon -n '__fish_seen_subcommand_from bench' -l pattern -x -d 'instead of collectives, MPI_Alltoallv with this pattern'
 complete -c antiphon -n '__fish_seen_subcommand_from bench' -l contenders -x -d 'for patterns'
 complete -c antiphon -n '__fish_seen_subcommand_from bench' -l pattern-seed -x -d 'of random patterns'
@@ -259,7 +260,7 @@ complete -c antiphon -n '__fish_seen_subcommand_from module' -l json -d 'which f
 
 complete -c antiphon -n '__fish_seen_subcommand_from plan' -s h -l help -d 'show this help message and exit'
 complete -c antiphon -n '__fish_seen_subcommand_from plan' -s o -l output -r -F -d 'the plan'
-complete -c antiphon -n '__fish_seen_subcommand_from plan' -l overwrite -d 'replace the plan if it is there'
+complete -c antiphon -n '__fish_seen_subcommand_from plan' -l overwrite -d 'replace the plan, or FILE of --trace, if it is there'
 complete -c antiphon -n '__fish_seen_subcommand_from plan' -l parts -x -d 'what it may hold'
 complete -c antiphon -n '__fish_seen_subcommand_from plan' -l profile -r -F -d 'profile of the machine'
 complete -c antiphon -n '__fish_seen_subcommand_from plan' -l cluster -r -F -d 'instead'
@@ -423,6 +424,7 @@ complete -c antiphon -n '__fish_seen_subcommand_from trace' -a '(__fish_complete
 
 complete -c antiphon -n '__fish_seen_subcommand_from traffic' -s h -l help -d 'show this help message and exit'
 complete -c antiphon -n '__fish_seen_subcommand_from traffic' -s o -l output -r -F -d 'write the messages between ranks'
+complete -c antiphon -n '__fish_seen_subcommand_from traffic' -l overwrite -d 'replace FILE of -o if it is there'
 complete -c antiphon -n '__fish_seen_subcommand_from traffic' -l library -x -d 'whose algorithms'
 complete -c antiphon -n '__fish_seen_subcommand_from traffic' -l libraries -d 'list the libraries that there are tables for'
 complete -c antiphon -n '__fish_seen_subcommand_from traffic' -l own -d 'as Antiphon\'s own collectives, where its rules choose them'
