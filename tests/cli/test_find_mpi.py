@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from antiphon.errors import AntiphonError
-from antiphon.mpi import by_name, discover, elf
+from antiphon.mpi import Mpi, by_name, discover, elf, search
 from antiphon.mpi import program as programs
+from antiphon.mpi.library import identify
 from antiphon.mpi.program import find_mpi, uses
 
 needs_mpi4py = pytest.mark.skipif(importlib.util.find_spec("mpi4py") is None, reason="mpi4py is not installed")
@@ -231,3 +232,22 @@ def test_a_linker_cache_that_hangs_is_empty(tmp_path, monkeypatch):
 
     monkeypatch.setattr(elf.subprocess, "run", hang)
     assert elf.linker_cache.__wrapped__() == {}
+
+
+def test_only_libraries_of_the_name_are_asked_who_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each answer takes a process: a program's start waits for one, not for all libraries of the machine."""
+    asked: list[Path] = []
+
+    def note(path: Path) -> Mpi:
+        asked.append(path)
+        return identify(path)
+
+    monkeypatch.setattr(search, "identify", note)
+    for soname in {mpi.soname for mpi in discover()}:
+        asked.clear()
+        found = search.with_soname(soname, os.environ)
+        assert found is not None and found.soname == soname
+        assert asked == [found.libmpi] or [path.resolve() for path in asked] == [found.libmpi.resolve()]
+    assert search.with_soname("libmpi.so.1", os.environ) is None
+    asked.clear()
+    assert len(discover(most=1)) == len(asked) == 1

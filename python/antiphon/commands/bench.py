@@ -128,7 +128,7 @@ def run(args: argparse.Namespace) -> int:
         return _predicted(args, [_read_results(file) for file in args.results])
     if args.n is not None and args.n < 1:
         raise AntiphonError(f"-n {args.n}: at least 1 rank is needed")
-    found = [mpis.by_name(name) for name in args.mpi.split(",")] if args.mpi else mpis.discover()[:1]
+    found = [mpis.by_name(name) for name in args.mpi.split(",")] if args.mpi else mpis.discover(most=1)
     if not found:
         raise AntiphonError(
             "no MPI library was found", hint="`antiphon doctor` says what was looked for; or give --mpi PATH"

@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
     request = make_request(args)
     if args.model:
         return _decide_by_model(args, request)
-    found = [mpis.by_name(name) for name in args.mpi.split(",")] if args.mpi else mpis.discover()[:1]
+    found = [mpis.by_name(name) for name in args.mpi.split(",")] if args.mpi else mpis.discover(most=1)
     if not found:
         raise AntiphonError(
             "no MPI library was found", hint="`antiphon doctor` says what was looked for; or give --mpi PATH"

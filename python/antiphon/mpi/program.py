@@ -184,9 +184,8 @@ def _of_uses(program: str, used: Uses, env: Mapping[str, str]) -> Mpi:
         raise unsupported(used.soname, program)
     if used.libmpi is not None:
         return replace(identify(used.libmpi), late=used.late)
-    for candidate in search.discover(env):
-        if candidate.soname == used.soname:
-            return replace(candidate, redirect=True, late=used.late)
+    if (found := search.with_soname(used.soname, env)) is not None:
+        return replace(found, redirect=True, late=used.late)
     raise AntiphonError(
         f"{program} needs {used.soname}, which is not found on this machine",
         hint="load the MPI's environment module, set LD_LIBRARY_PATH, or give its prefix with --mpi PATH",

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import sys
@@ -51,17 +52,27 @@ def candidates(env: Mapping[str, str]) -> Iterator[Path]:
             yield from paths
 
 
-def discover(env: Mapping[str, str] | None = None) -> list[Mpi]:
-    """All MPI libraries of this machine that Antiphon can work with, best first."""
+def with_soname(soname: str, env: Mapping[str, str]) -> Mpi | None:
+    """The best library of this name; others are not asked who they are, which takes a process for each."""
+    for path in candidates(env):
+        file = elf.read(path)
+        if file is not None and file.soname == soname:
+            with contextlib.suppress(AntiphonError):
+                return identify(path)
+    return None
+
+
+def discover(env: Mapping[str, str] | None = None, most: int | None = None) -> list[Mpi]:
+    """All MPI libraries of this machine that Antiphon can work with, or the `most` first of them, best first."""
     found: dict[Path, Mpi] = {}
     for path in candidates(os.environ if env is None else env):
         real = path.resolve()
         if real in found:
             continue
-        try:
+        with contextlib.suppress(AntiphonError):
             found[real] = identify(path)
-        except AntiphonError:
-            continue
+        if len(found) == most:
+            break
     return list(found.values())
 
 
