@@ -6,8 +6,9 @@
 namespace antiphon::mpi {
 
 OwnedCall::OwnedCall(const Call& given, int rank, int size) : call_(given) {
-  const bool scatters = given.collective == Collective::scatterv;
-  const bool gathers = given.collective == Collective::gatherv;
+  // What only the root's arguments say may be anything elsewhere.
+  const bool scatters = given.collective == Collective::scatter || given.collective == Collective::scatterv;
+  const bool gathers = given.collective == Collective::gather || given.collective == Collective::gatherv;
   const bool sends = given.sendbuf != MPI_IN_PLACE && (!scatters || rank == given.root);
   const bool receives = given.recvbuf != MPI_IN_PLACE && (!gathers || rank == given.root);
   if (is_reduction(given.collective)) kept_.emplace(given.op, given.sendtype);

@@ -32,7 +32,13 @@ bool parts_of(MPI_Datatype type, const Making& making, Parts& parts) {
 
 void give_back(MPI_Datatype& part) {
   Making making;
-  if (how_made(part, making) && making.combiner != MPI_COMBINER_NAMED) PMPI_Type_free(&part);
+  if (!how_made(part, making)) return;
+  // Those of Fortran's kinds are predefined, too, although they have contents.
+  for (const int predefined :
+       {MPI_COMBINER_NAMED, MPI_COMBINER_F90_REAL, MPI_COMBINER_F90_COMPLEX, MPI_COMBINER_F90_INTEGER}) {
+    if (making.combiner == predefined) return;
+  }
+  PMPI_Type_free(&part);
 }
 
 }  // namespace antiphon::mpi

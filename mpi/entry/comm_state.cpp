@@ -124,7 +124,13 @@ void CommState::call_over(bool as_chosen) {
   if (evidence == nullptr || !evidence->end(as_chosen)) return;
   const bool own = own_.begun() || evidence->wants_own_comm();
   if (must_not_wait_in_library()) return evidence->agree(MPI_COMM_NULL, own);
-  evidence->agree(own ? own_comm() : comm_, own);
+  MPI_Comm where = comm_;
+  try {
+    if (own) where = own_comm();
+  } catch (const NoMoreCommunicators&) {
+    return leave_alone();
+  }
+  evidence->agree(where, own);
 }
 
 void CommState::call_started(const MPI_Request* request) {

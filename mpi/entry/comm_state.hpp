@@ -174,6 +174,8 @@ class CommState {
   };
   /// Tells whether operations need the state.
   [[nodiscard]] bool in_use() const;
+  /// Leaves all calls to the library from here on; all ranks do so in the same call.
+  void leave_alone() { eligible_ = false; }
   /// Notes that the program has freed the communicator.
   void abandon() { abandoned_ = true; }
 

@@ -95,7 +95,10 @@ void prepare_finalize_watch() {
   int size = 1;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   PMPI_Comm_size(MPI_COMM_WORLD, &size);
-  if (limit_s == 0 || size == 1) return;
+  // A program that was spawned waits in MPI_Finalize for those that it is connected to.
+  MPI_Comm parent = MPI_COMM_NULL;
+  PMPI_Comm_get_parent(&parent);
+  if (limit_s == 0 || size == 1 || parent != MPI_COMM_NULL) return;
   int keyval = MPI_KEYVAL_INVALID;
   PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, begin, &keyval, nullptr);
   std::unique_ptr<Watch> watch(new Watch{limit_s, rank, known});

@@ -268,6 +268,10 @@ void account(const Call& call, const CommState& state, Outcome& outcome) {
       passed_on(call, outcome);
       outcome.fate = Fate::done;
     }
+  } catch (const NoMoreCommunicators&) {
+    // All ranks come here alike, and have sent nothing.
+    if (CommState* const state = CommState::of(call.comm)) state->leave_alone();
+    return {.fate = Fate::foreign};
   } catch (const std::exception& e) {
     // Memory is probably exhausted. Other ranks may already wait for this rank's messages, so the library cannot help.
     warn(kind_name(kind_of(call)) + ": " + e.what());

@@ -2,6 +2,7 @@
 #include "entry/lifecycle.hpp"
 
 #include <atomic>
+#include <cstdio>
 #include <exception>
 #include <string>
 
@@ -22,6 +23,7 @@
 #include "job/first_process.hpp"
 #include "job/library_parameters.hpp"
 #include "job/profile_store.hpp"
+#include "job/static_variables.hpp"
 #include "job/warn.hpp"
 #include "job/world.hpp"
 #include "multicast/open_groups.hpp"
@@ -53,7 +55,7 @@ bool is_first_start(StartedBy how) {
 }  // namespace
 
 void before_init() {
-  if (!is_first_start(StartedBy::init)) return;
+  if (!static_variables_exist() || !is_first_start(StartedBy::init)) return;
   set_library_parameters();
   announce();
 }
@@ -65,6 +67,10 @@ void before_session() {
 }
 
 void after_init() {
+  if (!static_variables_exist()) {
+    std::fputs("antiphon: a library starts MPI while the program is loaded: all calls are the library's\n", stderr);
+    return;
+  }
   note_start();
   unset_library_parameters();
   try {

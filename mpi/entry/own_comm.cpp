@@ -24,14 +24,26 @@ MPI_Comm OwnComm::get() {
       sched_yield();
     }
   }
-  begun_ = true;
   // A duplicate is not used, because it would call the copy functions of the program's attributes.
   MPI_Group group = MPI_GROUP_NULL;
   PMPI_Comm_group(of_, &group);
-  PMPI_Comm_create(of_, group, &own_);
+  const int rc = create(group);
   PMPI_Group_free(&group);
+  if (rc != MPI_SUCCESS || own_ == MPI_COMM_NULL) throw NoMoreCommunicators();
+  begun_ = true;
   PMPI_Comm_set_errhandler(own_, MPI_ERRORS_RETURN);
   return own_;
+}
+
+/// The program's error handler hears of no failure: without another communicator the library does its calls.
+int OwnComm::create(MPI_Group group) {
+  MPI_Errhandler of_program = MPI_ERRHANDLER_NULL;
+  PMPI_Comm_get_errhandler(of_, &of_program);
+  PMPI_Comm_set_errhandler(of_, MPI_ERRORS_RETURN);
+  const int rc = PMPI_Comm_create(of_, group, &own_);
+  PMPI_Comm_set_errhandler(of_, of_program);
+  if (of_program != MPI_ERRORS_ARE_FATAL && of_program != MPI_ERRORS_RETURN) PMPI_Errhandler_free(&of_program);
+  return rc;
 }
 
 void OwnComm::begin() {

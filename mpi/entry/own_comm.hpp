@@ -4,7 +4,14 @@
 
 #include <mpi.h>
 
+#include "antiphon/error.hpp"
+
 namespace antiphon::mpi {
+
+/// The library can make no more communicators; the same on every rank.
+struct NoMoreCommunicators : Error {
+  NoMoreCommunicators() : Error("the library can make no more communicators") {}
+};
 
 /// Holds that communicator for one of the program's. It is made at the first use, which is the same call on every rank.
 class OwnComm {
@@ -14,7 +21,7 @@ class OwnComm {
   OwnComm(const OwnComm&) = delete;
   OwnComm& operator=(const OwnComm&) = delete;
 
-  /// Returns the communicator, and makes it if there is none. Collective.
+  /// Returns the communicator, and makes it if there is none. Collective. Throws NoMoreCommunicators.
   MPI_Comm get();
   /// Begins to make it, without waiting for other ranks. All ranks do so in the same call.
   void begin();
@@ -26,6 +33,8 @@ class OwnComm {
   [[nodiscard]] bool begun() const { return begun_; }
 
  private:
+  int create(MPI_Group group);
+
   MPI_Comm of_;
   MPI_Comm own_ = MPI_COMM_NULL;
   bool begun_ = false;

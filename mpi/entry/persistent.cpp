@@ -252,6 +252,9 @@ bool init(const Call& call, MPI_Request* request, int& result, bool always) {
     operations[key_of(*request)] = std::move(op);
     ++existing;
     choose_handler();
+  } catch (const NoMoreCommunicators&) {
+    state->leave_alone();
+    return false;
   } catch (const std::exception& e) {
     warn(kind_name(kind_of(call)) + "_init: " + e.what());
     result = PMPI_Comm_call_errhandler(call.comm, MPI_ERR_NO_MEM);

@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <new>
 
@@ -78,6 +79,13 @@ int exchange_messages(const P2pCall& c, int count, MPI_Status* status) {
   return result == MPI_SUCCESS ? end_of_send : result;
 }
 
+/// Tells whether the packed message is too long for an int. The library must exchange such a one.
+bool is_long(const P2pCall& c) {
+  MPI_Count size = 0;
+  return c.type != MPI_DATATYPE_NULL && PMPI_Type_size_x(c.type, &size) == MPI_SUCCESS &&
+         c.count * size > std::numeric_limits<int>::max() / 2;
+}
+
 /// Sends a copy of what the receive replaces: MPICH's nonblocking form reports no status of that.
 int replace_message(const P2pCall& c, int count, MPI_Status* status) {
   int bytes = 0;
@@ -144,7 +152,10 @@ bool wait_for_message(const P2pCall& c, int& result) {
           [&](int* t) { return by_form(framed::improbe, PMPI_Improbe, c.peer, c.tag, c.comm, t, message, status); });
       return true;
     case P2p::sendrecv: result = exchange_messages(c, count, status); return true;
-    case P2p::sendrecv_replace: result = replace_message(c, count, status); return true;
+    case P2p::sendrecv_replace:
+      if (is_long(c)) return false;
+      result = replace_message(c, count, status);
+      return true;
     default: break;
   }
   MPI_Request request = MPI_REQUEST_NULL;

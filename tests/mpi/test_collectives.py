@@ -130,6 +130,47 @@ def test_types_whose_data_lie_elsewhere(
     assert result.text.split() == ["verified"], result.text
 
 
+def test_types_of_kinds_and_arguments_of_the_root(
+    native: Mpi, compiled: Callable[..., Path], run_ranks: Callable[..., Any]
+) -> None:
+    """GIVEN types of Fortran's kinds, and arguments that are rubbish elsewhere than at the root THEN nobody minds.
+
+    MPICH's MPI-5 ABI ends by itself over such types.
+    """
+    program = compiled(native, [PROGRAMS / "kinds.c"])
+    result = run_ranks(native, 4, [program], ANTIPHON_FORCE="*:on")
+    assert result.returncode == 0, result.text
+    assert result.text.split() == ["verified"], result.text
+
+
+def test_more_communicators_than_the_library_can_make_twice(
+    wheel: Mpi, compiled: Callable[..., Path], run_ranks: Callable[..., Any]
+) -> None:
+    """GIVEN communicators that leave no room for Antiphon's own THEN the library does the calls on the others."""
+    program = compiled(wheel, [PROGRAMS / "many_comms.c"])
+    result = run_ranks(wheel, 2, [program, 1400], ANTIPHON_FORCE="bcast:flat")
+    assert result.returncode == 0, result.text
+    assert result.text.split() == ["verified"], result.text
+    assert result.used("bcast").keys() >= {"flat"}
+
+
+def test_a_library_starts_and_ends_mpi(
+    wheel: Mpi, compiled: Callable[..., Path], run_ranks: Callable[..., Any]
+) -> None:
+    """GIVEN a library that ends MPI in its destructor THEN calls are taken over; GIVEN one that starts it in its
+    constructor THEN they are left, as a line says."""
+    library = compiled(wheel, [PROGRAMS / "library.c"], "-shared", "-fPIC")
+    program = compiled(wheel, [PROGRAMS / "of_library.c"], str(library))
+    nodes = {"ANTIPHON_NODES": "a,b,c", "ANTIPHON_LINK_BITS_PER_S": "100000000"}
+    result = run_ranks(wheel, 3, [program], **nodes)
+    assert result.returncode == 0, result.text
+    assert result.text.split() == ["verified"], result.text
+    assert result.used("bcast").keys() - {"library"}
+    early = run_ranks(wheel, 3, [program], START_EARLY="1", **nodes)
+    assert early.returncode == 0, early.text
+    assert "verified" in early.text and "starts MPI while the program is loaded" in early.text, early.text
+
+
 def test_errors_keep_their_meaning(mpi: Mpi, check: Check) -> None:
     """GIVEN wrong arguments THEN each call returns the library's error class."""
     plain = check(mpi, 2, "errors", preload=False).lines("error class")

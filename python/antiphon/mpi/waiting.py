@@ -7,6 +7,7 @@ import contextlib
 import os
 import signal
 import subprocess
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -37,8 +38,10 @@ def run(start: Launch, stdout: int | None = None) -> int:
 
 @contextlib.contextmanager
 def handling(handlers: Mapping[signal.Signals, Callable[[int, Any], Any]]) -> Iterator[None]:
-    """Handles these signals for a while; those that are ignored, as under nohup, stay so."""
-    before = {number: signal.getsignal(number) for number in handlers}
+    """Handles these signals for a while; those that are ignored, as under nohup, stay so. Beside the main thread, which
+    alone gets signals, it does nothing."""
+    alone = threading.current_thread() is threading.main_thread()
+    before = {number: signal.getsignal(number) for number in handlers} if alone else {}
     before = {number: handler for number, handler in before.items() if handler != signal.SIG_IGN}
     try:
         for number in before:

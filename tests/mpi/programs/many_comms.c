@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Broadcasts on more communicators than the library can make twice: argument 1 says how many. Prints "verified". */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { count = 20000 };
+
+int main(int argc, char** argv) {
+  static int data[count];
+  const int comms = atoi(argv[1]);
+  MPI_Comm* const all = malloc((size_t)comms * sizeof *all);
+  int rank;
+  long wrong = 0, sum = 0;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  for (int c = 0; c < comms; c++) MPI_Comm_dup(MPI_COMM_WORLD, &all[c]);
+  for (int c = 0; c < comms; c++) {
+    for (int i = 0; i < count; i++) data[i] = rank == 0 ? c + i : 0;
+    MPI_Bcast(data, count, MPI_INT, 0, all[c]);
+    for (int i = 0; i < count; i++) wrong += data[i] != c + i;
+  }
+  for (int c = 0; c < comms; c++) MPI_Comm_free(&all[c]);
+  free(all);
+  MPI_Reduce(&wrong, &sum, 1, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
+  if (rank == 0) puts(sum == 0 ? "verified" : "wrong");
+  MPI_Finalize();
+  return 0;
+}
