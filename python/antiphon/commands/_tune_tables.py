@@ -110,6 +110,8 @@ def show(outcome: conclusions.TuningResult, request: driver.Request, mpi: mpis.M
             f"{len(outcome.rules)} rules written to {profile}; `antiphon run --profile {profile}` uses them",
             soft_wrap=True,
         )
+    elif request.purpose == driver.DECISIONS:
+        out.print(f"no rule is better than what is used without; evidence written to {profile}", soft_wrap=True)
     else:
         out.print(f"evidence written to {profile}; `antiphon export --profile {profile}` uses it", soft_wrap=True)
     _print_judged(outcome.evidence.get("known_before", []))
