@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "entry/aside.hpp"
 
+#include <array>
+#include <vector>
+
 #include "entry/waits.hpp"
 
 namespace antiphon::mpi {
@@ -90,11 +93,32 @@ int start(const Call& c, MPI_Request* request) {
 
 bool fits_int(std::int64_t count) { return count == static_cast<int>(count); }
 
+/// Makes large counts and places small where they fit. Only the root may have any, and the others must start the same
+/// kind of call. Returns false if one does not fit.
+bool make_small(Integers& given, int size, std::vector<int>& room) {
+  if (!is_large(given)) return true;
+  for (int i = 0; i < size; ++i) {
+    if (!fits_int(given[i])) return false;
+    room.push_back(static_cast<int>(given[i]));
+  }
+  given = Integers(room.data());
+  return true;
+}
+
 }  // namespace
 
-bool run_aside(const Call& c, int& result) {
-  if (!fits_int(c.sendcount) || !fits_int(c.recvcount) || is_large(c.sendcounts) || is_large(c.recvcounts))
-    return false;
+bool run_aside(const Call& given, int& result) {
+  Call c = given;
+  if (!fits_int(c.sendcount) || !fits_int(c.recvcount)) return false;
+  if (c.form != Form::plain && (is_large(c.sendcounts) || is_large(c.recvcounts))) return false;
+  std::array<std::vector<int>, 4> rooms;
+  if (c.form == Form::plain) {
+    int size = 0;
+    PMPI_Comm_size(c.comm, &size);
+    if (!make_small(c.sendcounts, size, rooms[0]) || !make_small(c.senddispls, size, rooms[1]) ||
+        !make_small(c.recvcounts, size, rooms[2]) || !make_small(c.recvdispls, size, rooms[3]))
+      return false;
+  }
   MPI_Request request = MPI_REQUEST_NULL;
   result = start(c, &request);
   if (result == MPI_SUCCESS) result = wait_for(request);

@@ -94,11 +94,12 @@ def test_what_a_probe_found_stays_behind_earlier_messages(
     assert result.text.split() == ["verified"], result.text
 
 
-@pytest.mark.parametrize("call", ["replace", "neighbours", "gatherv", "alltoallv"])
+@pytest.mark.parametrize("call", ["replace", "neighbours", "gatherv", "gatherv_c", "alltoallv"])
 def test_a_persistent_collective_goes_on_in_waits(wheel: Mpi, call: str, compiled: Compile, run_ranks: Run) -> None:
     """GIVEN ranks in a blocking call that one rank comes to after a wait for an operation of all THEN no rank hangs."""
     program = compiled(wheel, [PROGRAMS / "waits_beside.c"])
-    force = "*:on;allreduce:ring;gatherv:binomial;alltoallv:nested"
+    others = "*:library" if call == "gatherv_c" else "*:on;gatherv:binomial;alltoallv:nested"
+    force = f"{others};allreduce:ring"
     result = run_ranks(wheel, 4, [program, call], ANTIPHON_FORCE=force, ANTIPHON_NODES="a,a,b,b", limit_s=40)
     assert result.returncode == 0, result.text
     assert result.text.split() == ["verified"], result.text

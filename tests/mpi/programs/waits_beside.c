@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* All ranks start a persistent reduction. Rank 0 waits for it and then comes to a blocking call, in which all others
  * wait first: the reduction must go on there. Prints "verified". Arguments: the blocking calls, one or more of
- *   replace, neighbours, gatherv, alltoallv */
+ *   replace, neighbours, gatherv, gatherv_c, alltoallv */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -39,6 +39,21 @@ static void gatherv(int number) {
     for (int i = 0; i <= r; i++) wrong += all[r * block + i] != r + number + i;
 }
 
+/* Only the root has counts, and these are large ones. */
+static void gatherv_c(int number) {
+#if MPI_VERSION >= 4
+  int mine[block], all[most_ranks * block];
+  MPI_Count counts[most_ranks];
+  MPI_Aint offsets[most_ranks];
+  for (int i = 0; i < block; i++) mine[i] = rank + number + i;
+  for (int r = 0; r < size; r++) counts[r] = r + 1, offsets[r] = r * block;
+  MPI_Gatherv_c(mine, rank + 1, MPI_INT, rank == 0 ? all : NULL, rank == 0 ? counts : NULL, rank == 0 ? offsets : NULL,
+                MPI_INT, 0, ring);
+  for (int r = 0; rank == 0 && r < size; r++)
+    for (int i = 0; i <= r; i++) wrong += all[r * block + i] != r + number + i;
+#endif
+}
+
 static void alltoallv(int number) {
   int mine[most_ranks * block], all[most_ranks * block], counts[most_ranks], offsets[most_ranks];
   for (int r = 0; r < size; r++) counts[r] = 1 + (r + rank + number) % block, offsets[r] = r * block;
@@ -52,6 +67,7 @@ static void call(const char* name, int number) {
   if (strcmp(name, "replace") == 0) replace(number);
   else if (strcmp(name, "neighbours") == 0) neighbours(number);
   else if (strcmp(name, "gatherv") == 0) gatherv(number);
+  else if (strcmp(name, "gatherv_c") == 0) gatherv_c(number);
   else alltoallv(number);
 }
 
