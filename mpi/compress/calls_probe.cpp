@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <limits>
+#include <list>
 #include <mutex>
 
 #include "compress/framed.hpp"
@@ -24,13 +25,16 @@ bool same(const Extracted& m, int source, int tag) {
   return (source == MPI_ANY_SOURCE || m.source == source) && (tag == MPI_ANY_TAG || m.tag == tag);
 }
 
+std::list<Extracted>::iterator add(Messages& messages, Extracted message) {
+  messages.extracted_count.fetch_add(1, std::memory_order_relaxed);
+  return messages.extracted.insert(messages.extracted.end(), std::move(message));
+}
+
 /// Decodes a message into its place among the extracted ones, and returns its error. `matching` protects the insertion
 /// and is released while decoding.
 int extract_into(Messages& messages, std::unique_lock<Mutex>& matching, Buffer wire, std::int64_t bytes,
                  MPI_Status& status) {
-  auto place =
-      messages.extracted.insert(messages.extracted.end(), {status.MPI_SOURCE, status.MPI_TAG, bytes, Buffer(), false});
-  messages.extracted_count.fetch_add(1, std::memory_order_relaxed);
+  const auto place = add(messages, {status.MPI_SOURCE, status.MPI_TAG, bytes, Buffer(), false});
   matching.unlock();
   Extracted decoded = extract(messages, std::move(wire), bytes, status.MPI_SOURCE, status.MPI_TAG);
   fill_status(status, decoded.source, decoded.tag, decoded.bytes);
@@ -55,8 +59,7 @@ int take_in_order(Messages& messages, std::unique_lock<Mutex>& matching, int sou
     const std::int64_t bytes = bytes_in(status);
     found = status.MPI_TAG == tag;
     if (!is_frame_like(bytes)) {
-      messages.extracted.push_back({source, status.MPI_TAG, bytes, Buffer(), true, message});
-      messages.extracted_count.fetch_add(1, std::memory_order_relaxed);
+      add(messages, {source, status.MPI_TAG, bytes, Buffer(), true, message});
       if (found) return MPI_SUCCESS;
       continue;
     }

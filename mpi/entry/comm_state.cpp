@@ -94,6 +94,15 @@ CommState::~CommState() {
   history_.reset();
 }
 
+MPI_Comm CommState::own_comm() {
+  try {
+    return own_.get();
+  } catch (const NoMoreCommunicators&) {
+    eligible_ = false;
+    throw;
+  }
+}
+
 OperationTags& CommState::tags_of_operations() {
   if (!has_operations_) passed_calls::forget();
   world.idle = false;
@@ -128,7 +137,7 @@ void CommState::call_over(bool as_chosen) {
   try {
     if (own) where = own_comm();
   } catch (const NoMoreCommunicators&) {
-    return leave_alone();
+    return;
   }
   evidence->agree(where, own);
 }

@@ -143,7 +143,9 @@ class CommState {
 
   /// Returns the communicator of schedules' messages.
   [[nodiscard]] OwnComm& own() { return own_; }
-  MPI_Comm own_comm() { return own_.get(); }
+  /// Returns the same for the library's functions. Where there can be none, throws NoMoreCommunicators on all ranks,
+  /// and all calls are the library's from then on.
+  MPI_Comm own_comm();
 
   /// Makes the schedule for this problem, with the parameters of the choice, ready to run. Returns null, on every rank
   /// alike, if the algorithm cannot solve the problem. `judges_alone` as in CodingTerms.
@@ -174,8 +176,6 @@ class CommState {
   };
   /// Tells whether operations need the state.
   [[nodiscard]] bool in_use() const;
-  /// Leaves all calls to the library from here on; all ranks do so in the same call.
-  void leave_alone() { eligible_ = false; }
   /// Notes that the program has freed the communicator.
   void abandon() { abandoned_ = true; }
 

@@ -270,7 +270,6 @@ void account(const Call& call, const CommState& state, Outcome& outcome) {
     }
   } catch (const NoMoreCommunicators&) {
     // All ranks come here alike, and have sent nothing.
-    if (CommState* const state = CommState::of(call.comm)) state->leave_alone();
     return {.fate = Fate::foreign};
   } catch (const std::exception& e) {
     // Memory is probably exhausted. Other ranks may already wait for this rank's messages, so the library cannot help.

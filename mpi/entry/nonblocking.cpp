@@ -93,7 +93,6 @@ Outcome start_nonblocking(const Call& call, MPI_Request* request) {
     if (summary::enabled()) count(call, outcome, *state->decisions().used(call.collective));
     if (trace::on()) trace::collective(call, began_s, true, outcome.result != MPI_SUCCESS);
   } catch (const NoMoreCommunicators&) {
-    if (CommState* const state = CommState::of(call.comm)) state->leave_alone();
     return {.fate = Fate::foreign};
   } catch (const std::exception& e) {
     warn(kind_name(kind_of(call)) + ": " + e.what());

@@ -56,7 +56,7 @@ class NonblockingCall final : public Operation {
       if (!may_run()) return false;
       run();
     }
-    if (rc_ == MPI_SUCCESS) rc_ = operations::step([this] { return runner().advance(); });
+    if (rc_ == MPI_SUCCESS) rc_ = operations::step(owned_->get(), [this] { return runner().advance(); });
     return rc_ != MPI_SUCCESS || runner().done();
   }
 
@@ -91,13 +91,13 @@ class NonblockingCall final : public Operation {
     // Messages that are still under way use their memory.
     static_cast<void>(schedule_.release());
     static_cast<void>(exchange_.release());
-    operations::keep(std::exchange(staging_, {}));
+    static_cast<void>(new Staging(std::exchange(staging_, {})));
   }
 
   /// Makes ready what other ranks need nothing for any more, and starts the first messages.
   void run() {
     runs_ = true;
-    rc_ = operations::step([this] {
+    rc_ = operations::step(owned_->get(), [this] {
       const int rc = prepare();
       return rc == MPI_SUCCESS ? runner().begin(workspace_->binding()) : rc;
     });

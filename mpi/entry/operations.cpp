@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <exception>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -57,11 +56,11 @@ bool look(bool& completed) {
 Lock::Lock() : held_(mutex), outer_(std::exchange(busy, true)) {}
 Lock::~Lock() { busy = outer_; }
 
-int step(const std::function<int()>& of_operation) {
+int step(const Call& call, const std::function<int()>& of_operation) {
   try {
     return of_operation();
   } catch (const std::exception& e) {
-    warn(std::string("a collective that was started: ") + e.what());
+    warn(kind_name(kind_of(call)) + ": " + e.what());
     return MPI_ERR_NO_MEM;
   }
 }

@@ -6,8 +6,8 @@
 
 #include <functional>
 #include <mutex>
-#include <type_traits>
-#include <utility>
+
+#include "call/call.hpp"
 
 namespace antiphon::mpi {
 
@@ -39,13 +39,9 @@ class Lock {
   bool outer_;
 };
 
-/// Performs one step of an operation. Returns its MPI error code, also for what it throws: the callers are in C.
-int step(const std::function<int()>& of_operation);
-/// Keeps memory that messages may still use after an error.
-template <class Memory>
-void keep(Memory&& memory) {
-  static_cast<void>(new std::remove_cvref_t<Memory>(std::forward<Memory>(memory)));
-}
+/// Performs one step of this call's operation. Returns its MPI error code, also for what it throws: the callers are in
+/// C.
+int step(const Call& call, const std::function<int()>& of_operation);
 
 /// Puts an operation under way. The caller holds the Lock, and the operation stays until complete().
 void start(Operation& operation);

@@ -166,7 +166,7 @@ void PersistentCall::begin() {
   if (exchange != nullptr) exchange->set_unattended(left_alone.at_once_bytes());
   const bool hurries = hurried && hurried_port_bytes <= left_alone.at_once_bytes();
   running = hurries ? hurried.get() : runner.get();
-  rc = operations::step([this] {
+  rc = operations::step(call, [this] {
     on_device = std::make_unique<DeviceBuffers>(description);
     int begun = on_device->fetch();
     workspace = std::make_unique<Workspace>(description, problem, staging);
@@ -178,7 +178,7 @@ void PersistentCall::begin() {
 
 bool PersistentCall::advance() {
   attended.look(now_s());
-  if (rc == MPI_SUCCESS) rc = operations::step([this] { return running->advance(); });
+  if (rc == MPI_SUCCESS) rc = operations::step(call, [this] { return running->advance(); });
   return rc != MPI_SUCCESS || running->done();
 }
 
@@ -253,7 +253,6 @@ bool init(const Call& call, MPI_Request* request, int& result, bool always) {
     ++existing;
     choose_handler();
   } catch (const NoMoreCommunicators&) {
-    state->leave_alone();
     return false;
   } catch (const std::exception& e) {
     warn(kind_name(kind_of(call)) + "_init: " + e.what());

@@ -66,21 +66,22 @@ int make_self() {
 
 }  // namespace
 
-int ProgramRequest::begin(MPI_Request* request) {
+int ProgramRequest::take_tag(bool lasts) {
   if (const int rc = make_self(); rc != MPI_SUCCESS) return rc;
   const std::optional<int> tag = tags.take();
   if (!tag) return MPI_ERR_NO_MEM;
   tag_ = *tag;
-  lasts_ = false;
+  lasts_ = lasts;
+  return MPI_SUCCESS;
+}
+
+int ProgramRequest::begin(MPI_Request* request) {
+  if (const int rc = take_tag(false); rc != MPI_SUCCESS) return rc;
   return PMPI_Irecv(nullptr, 0, MPI_BYTE, 0, tag_, *self, request);
 }
 
 int ProgramRequest::init(MPI_Request* request) {
-  if (const int rc = make_self(); rc != MPI_SUCCESS) return rc;
-  const std::optional<int> tag = tags.take();
-  if (!tag) return MPI_ERR_NO_MEM;
-  tag_ = *tag;
-  lasts_ = true;
+  if (const int rc = take_tag(true); rc != MPI_SUCCESS) return rc;
   return PMPI_Recv_init(nullptr, 0, MPI_BYTE, 0, tag_, *self, request);
 }
 

@@ -23,6 +23,8 @@ class ProgramRequest {
   static void release();
 
  private:
+  int take_tag(bool lasts);
+
   static constexpr int none = -1;
 
   int tag_ = none;

@@ -70,8 +70,8 @@ def show_plan(rows: Sequence[Mapping[str, Any]], library: str, too_long: int) ->
     for heading in ("collective", "bytes", "ranks", "contenders"):
         table.add_column(heading, overflow="fold")
     for row in rows:
-        known = row["known"]
-        lines = [choice + (f" ({known[choice]})" if choice in known else "") for choice in row["choices"]]
+        sources = row["known"]
+        lines = [choice + (f" ({sources[choice]})" if choice in sources else "") for choice in row["choices"]]
         table.add_row(row["collective"], tables.bytes_text(row["bytes"]), str(row["ranks"]), "\n".join(lines))
     tables.print_wide(table)
 
