@@ -5,6 +5,7 @@
 #include "call/kept_reduction.hpp"
 #include "entry/intercept.hpp"
 #include "entry/finalize_watch.hpp"
+#include "entry/keyvals.hpp"
 #include "entry/lifecycle.hpp"
 #include "entry/nonblocking.hpp"
 #include "entry/overriding.hpp"
@@ -805,6 +806,20 @@ static int do_Type_free(decltype(library.Type_free) next, MPI_Datatype* datatype
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Type_free, (Word datatype), datatype)
+
+static int do_Comm_create_keyval(decltype(library.Comm_create_keyval) next, MPI_Comm_copy_attr_function* comm_copy_attr_fn, MPI_Comm_delete_attr_function* comm_delete_attr_fn, int* comm_keyval, void* extra_state) {
+  int result = MPI_SUCCESS;
+  if (!create_keyval(comm_copy_attr_fn, comm_delete_attr_fn, comm_keyval, extra_state, result)) result = next(comm_copy_attr_fn, comm_delete_attr_fn, comm_keyval, extra_state);
+  return result;
+}
+ANTIPHON_ENTRY_POINTS(Comm_create_keyval, (Word comm_copy_attr_fn, Word comm_delete_attr_fn, Word comm_keyval, Word extra_state), comm_copy_attr_fn, comm_delete_attr_fn, comm_keyval, extra_state)
+
+static int do_Keyval_create(decltype(library.Keyval_create) next, MPI_Copy_function* copy_fn, MPI_Delete_function* delete_fn, int* keyval, void* extra_state) {
+  int result = MPI_SUCCESS;
+  if (!create_keyval(copy_fn, delete_fn, keyval, extra_state, result)) result = next(copy_fn, delete_fn, keyval, extra_state);
+  return result;
+}
+ANTIPHON_ENTRY_POINTS(Keyval_create, (Word copy_fn, Word delete_fn, Word keyval, Word extra_state), copy_fn, delete_fn, keyval, extra_state)
 
 static int do_Init(decltype(library.Init) next, int* argc, char*** argv) {
   before_init();

@@ -69,6 +69,7 @@ Outcome attempt(const Call& given, CommState& state, MPI_Request* request) {
   if (!supports(*choice.algorithm, problem)) return leave(Fate::unsolvable, outcome);
   const std::optional<int> tag_base = state.tags_of_operations().for_nonblocking();
   if (!tag_base) return leave(Fate::unsolvable, outcome);
+  state.own().begin();
   persistent::wait_beside_nonblocking();
   outcome.result = state.nonblocking().start(call, choice, std::move(problem), *tag_base, request);
   return leave(Fate::done, outcome);

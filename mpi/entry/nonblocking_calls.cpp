@@ -43,7 +43,6 @@ class NonblockingCall final : public Operation {
     may_step_ = choice.algorithm->credit == CreditWay::in_step && calls_.step_retry_.begin();
     rc_ = request_.begin(request);
     if (rc_ != MPI_SUCCESS) return rc_;
-    provider.own.begin();
     if (choice.algorithm->knowledge == Knowledge::all_counts) rc_ = counts_.begin(problem_, call.comm);
     if (rc_ == MPI_SUCCESS && may_run()) run();
     operations::start(*this);

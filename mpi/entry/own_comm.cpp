@@ -3,6 +3,7 @@
 
 #include <sched.h>
 
+#include "entry/keyvals.hpp"
 #include "entry/operations.hpp"
 #include "job/progress.hpp"
 #include "run/library_progress.hpp"
@@ -24,10 +25,9 @@ MPI_Comm OwnComm::get() {
       sched_yield();
     }
   }
-  // A duplicate is not used, because it would call the copy functions of the program's attributes.
   MPI_Group group = MPI_GROUP_NULL;
   PMPI_Comm_group(of_, &group);
-  const int rc = create(group);
+  const int rc = quietly([&] { return PMPI_Comm_create(of_, group, &own_); });
   PMPI_Group_free(&group);
   if (rc != MPI_SUCCESS || own_ == MPI_COMM_NULL) throw NoMoreCommunicators();
   begun_ = true;
@@ -36,11 +36,11 @@ MPI_Comm OwnComm::get() {
 }
 
 /// The program's error handler hears of no failure: without another communicator the library does its calls.
-int OwnComm::create(MPI_Group group) {
+int OwnComm::quietly(const std::function<int()>& create) {
   MPI_Errhandler of_program = MPI_ERRHANDLER_NULL;
   PMPI_Comm_get_errhandler(of_, &of_program);
   PMPI_Comm_set_errhandler(of_, MPI_ERRORS_RETURN);
-  const int rc = PMPI_Comm_create(of_, group, &own_);
+  const int rc = create();
   PMPI_Comm_set_errhandler(of_, of_program);
   if (of_program != MPI_ERRORS_ARE_FATAL && of_program != MPI_ERRORS_RETURN) PMPI_Errhandler_free(&of_program);
   return rc;
@@ -48,9 +48,13 @@ int OwnComm::create(MPI_Group group) {
 
 void OwnComm::begin() {
   if (begun_) return;
-  begun_ = true;
   // Only a duplicate can be made without waiting.
-  PMPI_Comm_idup(of_, &own_, &making_);
+  const int rc = quietly([this] {
+    const WithoutAttributes bare;
+    return PMPI_Comm_idup(of_, &own_, &making_);
+  });
+  if (rc != MPI_SUCCESS) throw NoMoreCommunicators();
+  begun_ = true;
 }
 
 void OwnComm::outlive_original() {

@@ -4,6 +4,8 @@
 
 #include <mpi.h>
 
+#include <functional>
+
 #include "antiphon/error.hpp"
 
 namespace antiphon::mpi {
@@ -23,7 +25,7 @@ class OwnComm {
 
   /// Returns the communicator, and makes it if there is none. Collective. Throws NoMoreCommunicators.
   MPI_Comm get();
-  /// Begins to make it, without waiting for other ranks. All ranks do so in the same call.
+  /// Begins to make it, without waiting for other ranks. All ranks do so in the same call. Throws NoMoreCommunicators.
   void begin();
   /// Tells whether get() need not wait, after begin(). The caller holds the operations' Lock.
   bool ready();
@@ -33,7 +35,7 @@ class OwnComm {
   [[nodiscard]] bool begun() const { return begun_; }
 
  private:
-  int create(MPI_Group group);
+  int quietly(const std::function<int()>& create);
 
   MPI_Comm of_;
   MPI_Comm own_ = MPI_COMM_NULL;

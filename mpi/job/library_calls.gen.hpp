@@ -61,6 +61,8 @@ struct LibraryCalls {
   decltype(&PMPI_Dist_graph_create_adjacent) Dist_graph_create_adjacent = nullptr;
   decltype(&PMPI_Op_free) Op_free = nullptr;
   decltype(&PMPI_Type_free) Type_free = nullptr;
+  decltype(&PMPI_Comm_create_keyval) Comm_create_keyval = nullptr;
+  decltype(&PMPI_Keyval_create) Keyval_create = nullptr;
   decltype(&PMPI_Init) Init = nullptr;
   decltype(&PMPI_Init_thread) Init_thread = nullptr;
   decltype(&PMPI_Session_init) Session_init = nullptr;
@@ -279,6 +281,8 @@ inline constexpr std::array library_call_names{
     "Dist_graph_create_adjacent",
     "Op_free",
     "Type_free",
+    "Comm_create_keyval",
+    "Keyval_create",
     "Init",
     "Init_thread",
     "Session_init",
@@ -506,6 +510,8 @@ extern LibraryCalls next_in_line;
 #define PMPI_Dist_graph_create_adjacent ::antiphon::mpi::library.Dist_graph_create_adjacent
 #define PMPI_Op_free ::antiphon::mpi::library.Op_free
 #define PMPI_Type_free ::antiphon::mpi::library.Type_free
+#define PMPI_Comm_create_keyval ::antiphon::mpi::library.Comm_create_keyval
+#define PMPI_Keyval_create ::antiphon::mpi::library.Keyval_create
 #define PMPI_Init ::antiphon::mpi::library.Init
 #define PMPI_Init_thread ::antiphon::mpi::library.Init_thread
 #define PMPI_Session_init ::antiphon::mpi::library.Session_init

@@ -69,6 +69,15 @@ def test_left_alone(native: Mpi, way: str, compiled: Callable[..., Path], run_ra
     assert result.used("ialltoallv").keys() == {"rotated"}
 
 
+def test_attributes_are_not_copied(mpi: Mpi, compiled: Callable[..., Path], run_ranks: Callable[..., Any]) -> None:
+    """GIVEN attributes with copy functions THEN the program's own duplicates alone call them."""
+    program = compiled(mpi, [PROGRAMS / "attributes.c"])
+    result = run_ranks(mpi, 3, [program], ANTIPHON_FORCE="bcast:flat")
+    assert result.returncode == 0, result.text
+    assert result.text.split() == ["verified"], result.text
+    assert (result.used("ibcast").keys() == {"flat"}) == has_hook(mpi)
+
+
 def test_encoded(native: Mpi, check: Check) -> None:
     """GIVEN compression forced THEN results are right, and nonblocking collectives are encoded."""
     result = check(
