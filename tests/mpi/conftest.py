@@ -23,6 +23,7 @@ from antiphon.mpi import ABIS, Mpi, discover, launch
 HERE = Path(__file__).resolve().parent
 CHECK = HERE.parents[1] / "bench" / "check"
 EXAMPLES = HERE.parents[1] / "examples"
+PROGRAMS = HERE / "programs"
 LIMIT_S = 150
 SCHEMA = HERE.parents[1] / "python/antiphon/schemas/summary.schema.json"
 SUMMARY = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
@@ -196,6 +197,28 @@ def check(compiled: Compile, run_ranks: Run) -> Check:
         result = run_ranks(mpi, n, [program, *arguments], **options)
         assert result.returncode == 0, result.text
         assert result.text.count(", 0 failed\n") == 1, result.text
+        return result
+
+    return run
+
+
+Verified = Callable[..., Result]
+
+
+@pytest.fixture
+def verified(compiled: Compile, run_ranks: Run) -> Verified:
+    """Compiles one of the programs that verify themselves, and runs it as `run_ranks` does.
+
+    Fails with the program's output unless it ends well, and all that is printed is one "verified".
+    """
+
+    def run(
+        mpi: Mpi, n: int, source: str, *arguments: object, options: Sequence[str] = (), **run_options: Any
+    ) -> Result:
+        program = compiled(mpi, [PROGRAMS / source], *options)
+        result = run_ranks(mpi, n, [program, *arguments], **run_options)
+        assert result.returncode == 0, result.text
+        assert result.text.split() == ["verified"], result.text
         return result
 
     return run

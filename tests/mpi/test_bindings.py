@@ -38,12 +38,9 @@ def test_fortran_examples(mpi: Mpi, binding: str, compiled: Compile, run_ranks: 
         )
 
 
-def test_fortran_entry_points(mpi: Mpi, compiled: Compile, run_ranks: Run) -> None:
+def test_fortran_entry_points(mpi: Mpi, verified: Run) -> None:
     """GIVEN mpi_f08 THEN procedures without buffers, sentinels, optional arguments and info keys reach Antiphon."""
-    program = compiled(mpi, [PROGRAMS / "entries_f08.f90"])
-    result = run_ranks(mpi, 2, [program], ANTIPHON_FORCE="*:on")
-    assert result.returncode == 0, result.text
-    assert "verified" in result.text
+    result = verified(mpi, 2, "entries_f08.f90", ANTIPHON_FORCE="*:on")
     assert number_of_calls(result, "barrier") == 2
     assert number_of_calls(result, "bcast") == 1
     assert result.used("allreduce").get("library") == 1, "antiphon_enable was to switch off the first of two"
@@ -51,37 +48,31 @@ def test_fortran_entry_points(mpi: Mpi, compiled: Compile, run_ranks: Run) -> No
 
 
 @pytest.mark.parametrize("binding", ["MPIF_H", "USE_MPI", "USE_MPI_F08"])
-def test_fortran_nonblocking(mpi: Mpi, binding: str, compiled: Compile, run_ranks: Run) -> None:
+def test_fortran_nonblocking(mpi: Mpi, binding: str, verified: Run) -> None:
     """GIVEN nonblocking collectives, which Antiphon only takes note of, THEN their results are right."""
-    program = compiled(mpi, [PROGRAMS / "nonblocking.F90"], f"-D{binding}", "-fallow-argument-mismatch")
-    result = run_ranks(mpi, 3, [program], ANTIPHON_FORCE="*:on")
-    assert result.returncode == 0, result.text
-    assert "verified" in result.text
+    options = [f"-D{binding}", "-fallow-argument-mismatch"]
+    verified(mpi, 3, "nonblocking.F90", options=options, ANTIPHON_FORCE="*:on")
 
 
 @pytest.mark.parametrize("binding", ["MPIF_H", "USE_MPI", "USE_MPI_F08"])
-def test_fortran_exchanges(mpi: Mpi, binding: str, compiled: Compile, run_ranks: Run) -> None:
+def test_fortran_exchanges(mpi: Mpi, binding: str, verified: Run) -> None:
     """GIVEN arrays of datatypes and neighbours THEN data is right without and with Antiphon, and calls are seen."""
     # MPICH 4.0's own mpi_f08 takes every topology for a distributed graph in neighbor_alltoallw.
     fails = mpi.family == "mpich" and mpi.version.startswith("4.0") and binding == "USE_MPI_F08"
     options = [f"-D{binding}", "-fallow-argument-mismatch", *(["-DNO_ALLTOALLW_OF_GRIDS"] if fails else [])]
-    program = compiled(mpi, [PROGRAMS / "exchanges.F90"], *options)
-    assert run_ranks(mpi, 3, [program], preload=False).text.split() == ["verified"]
-    result = run_ranks(mpi, 3, [program], ANTIPHON_FORCE="*:on")
-    assert result.text.split() == ["verified"], result.text
+    verified(mpi, 3, "exchanges.F90", options=options, preload=False)
+    result = verified(mpi, 3, "exchanges.F90", options=options, ANTIPHON_FORCE="*:on")
     assert result.used("alltoallw") == {"credit": 2}
     for kind in ("alltoall", "alltoallv", "alltoallw", "allgather", "allgatherv"):
         assert number_of_calls(result, f"neighbor_{kind}") == (0 if fails and kind == "alltoallw" else 1)
 
 
-def test_fortran_persistent(mpi: Mpi, compiled: Compile, run_ranks: Run) -> None:
+def test_fortran_persistent(mpi: Mpi, verified: Run) -> None:
     """GIVEN persistent collectives THEN they run."""
     if mpi.family == "openmpi" and mpi.version.startswith("4."):
         pytest.skip("Open MPI has persistent collectives from 5.0 on")
     options = ["-DMPIF_H", "-DPERSISTENT", "-fallow-argument-mismatch"]
-    program = compiled(mpi, [PROGRAMS / "exchanges.F90"], *options)
-    result = run_ranks(mpi, 3, [program], ANTIPHON_FORCE="*:on")
-    assert result.text.split() == ["verified"], result.text
+    verified(mpi, 3, "exchanges.F90", options=options, ANTIPHON_FORCE="*:on")
 
 
 def test_fortran_large_counts(mpi: Mpi, compiled: Compile, run_ranks: Run) -> None:

@@ -120,54 +120,37 @@ def test_ranks_dealt_over_nodes(native: Mpi, check: Check, tmp_path: Path) -> No
     assert any(chosen.used(collective).keys() - {"library"} for collective in along)
 
 
-def test_types_whose_data_lie_elsewhere(
-    wheel: Mpi, compiled: Callable[..., Path], run_ranks: Callable[..., Any]
-) -> None:
+def test_types_whose_data_lie_elsewhere(wheel: Mpi, verified: Check) -> None:
     """GIVEN reductions of types without gaps that do not begin at their address THEN results are right."""
-    program = compiled(wheel, [PROGRAMS / "shifted.c"])
-    result = run_ranks(wheel, 4, [program], ANTIPHON_FORCE="*:on")
-    assert result.returncode == 0, result.text
-    assert result.text.split() == ["verified"], result.text
+    verified(wheel, 4, "shifted.c", ANTIPHON_FORCE="*:on")
 
 
-def test_types_of_kinds_and_arguments_of_the_root(
-    native: Mpi, compiled: Callable[..., Path], run_ranks: Callable[..., Any]
-) -> None:
+def test_types_of_kinds_and_arguments_of_the_root(native: Mpi, verified: Check) -> None:
     """GIVEN types of Fortran's kinds, and arguments that are rubbish elsewhere than at the root THEN nobody minds.
 
     MPICH's MPI-5 ABI ends by itself over such types.
     """
-    program = compiled(native, [PROGRAMS / "kinds.c"])
-    result = run_ranks(native, 4, [program], ANTIPHON_FORCE="*:on")
-    assert result.returncode == 0, result.text
-    assert result.text.split() == ["verified"], result.text
+    verified(native, 4, "kinds.c", ANTIPHON_FORCE="*:on")
 
 
-def test_more_communicators_than_the_library_can_make_twice(
-    wheel: Mpi, compiled: Callable[..., Path], run_ranks: Callable[..., Any]
-) -> None:
+def test_more_communicators_than_the_library_can_make_twice(wheel: Mpi, verified: Check) -> None:
     """GIVEN communicators that leave no room for Antiphon's own THEN the library does the calls on the others."""
-    program = compiled(wheel, [PROGRAMS / "many_comms.c"])
-    result = run_ranks(wheel, 2, [program, 1400], ANTIPHON_FORCE="bcast:flat")
-    assert result.returncode == 0, result.text
-    assert result.text.split() == ["verified"], result.text
+    result = verified(wheel, 2, "many_comms.c", 1400, ANTIPHON_FORCE="bcast:flat")
     assert result.used("bcast").keys() >= {"flat"}
 
 
 def test_a_library_starts_and_ends_mpi(
-    wheel: Mpi, compiled: Callable[..., Path], run_ranks: Callable[..., Any]
+    wheel: Mpi, compiled: Callable[..., Path], run_ranks: Callable[..., Any], verified: Check
 ) -> None:
     """GIVEN a library that ends MPI in its destructor THEN calls are taken over; GIVEN one that starts it in its
     constructor THEN they are left, as a line says."""
     if wheel.family == "mpich":
         pytest.skip("UCX may end such a program by a signal, without Antiphon too")
     library = compiled(wheel, [PROGRAMS / "library.c"], "-shared", "-fPIC")
-    program = compiled(wheel, [PROGRAMS / "of_library.c"], str(library))
     nodes = {"ANTIPHON_NODES": "a,b,c", "ANTIPHON_LINK_BITS_PER_S": "100000000"}
-    result = run_ranks(wheel, 3, [program], **nodes)
-    assert result.returncode == 0, result.text
-    assert result.text.split() == ["verified"], result.text
+    result = verified(wheel, 3, "of_library.c", options=[str(library)], **nodes)
     assert result.used("bcast").keys() - {"library"}
+    program = compiled(wheel, [PROGRAMS / "of_library.c"], str(library))
     early = run_ranks(wheel, 3, [program], START_EARLY="1", **nodes)
     assert early.returncode == 0, early.text
     assert "verified" in early.text and "starts MPI while the program is loaded" in early.text, early.text
@@ -207,9 +190,7 @@ def test_many_sizes(native: Mpi, compiled: Callable[..., Path], run_ranks: Calla
     assert {row["algorithm"].split(":")[0] for row in long} == {"split_binary"}
 
 
-def test_calls_that_go_to_the_library_again(
-    wheel: Mpi, compiled: Callable[..., Path], run_ranks: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_calls_that_go_to_the_library_again(wheel: Mpi, verified: Check, tmp_path: Path) -> None:
     """GIVEN like calls that go to the library, without a report WHEN their size, type, communicator, override or what
     is under way changes THEN what they use does too.
     """
@@ -223,9 +204,8 @@ def test_calls_that_go_to_the_library_again(
     profile = tmp_path / "profile.json"
     profile.write_text(json.dumps({"decisions": {"version": 1, "rules": rules}}))
     variables = {"ANTIPHON_NODES": "a,b,c,d", "ANTIPHON_PROFILE": str(profile), "ANTIPHON_ADAPT": "off"}
-    program = compiled(wheel, [PROGRAMS / "passed.c"], f"-I{PROGRAMS.parents[2] / 'include'}")
-    result = run_ranks(wheel, 4, [program], ANTIPHON_SUMMARY="", **variables)
-    assert result.text.split() == ["verified"], result.text
+    options = [f"-I{PROGRAMS.parents[2] / 'include'}"]
+    verified(wheel, 4, "passed.c", options=options, ANTIPHON_SUMMARY="", **variables)
 
 
 def test_switched_off(wheel: Mpi, check: Check) -> None:

@@ -17,17 +17,10 @@ TWO_NODES = {"ANTIPHON_NODES": "a,b"}
 Run = Callable[..., Any]
 
 
-def start(native: Mpi, compiled: Run, run_ranks: Run, **variables: str) -> Any:
-    """Runs a program with messages that repeat on two ranks."""
-    result = run_ranks(native, 2, [compiled(native, [REPEATS])], **variables)
-    assert result.text.split() == ["verified"], result.text
-    return result
-
-
-def test_encodes_where_links_are_slow(native: Mpi, compiled: Run, run_ranks: Run) -> None:
+def test_encodes_where_links_are_slow(native: Mpi, verified: Run) -> None:
     """GIVEN links of 100 Mb/s and no profile THEN codecs are measured, and messages encoded."""
     rate = {"ANTIPHON_LINK_BITS_PER_S": "100000000"}
-    result = start(native, compiled, run_ranks, ANTIPHON_COMPRESS="auto", **TWO_NODES, **rate)
+    result = verified(native, 2, "repeats.c", ANTIPHON_COMPRESS="auto", **TWO_NODES, **rate)
     assert "messages and collectives are encoded where that pays" in result.summary["compressing"]
     assert "measured at the start" in result.summary["compressing"]
     rows = [row for row in result.summary["compression"] if row["class"] == "between nodes"]
@@ -43,19 +36,17 @@ def test_encodes_where_links_are_slow(native: Mpi, compiled: Run, run_ranks: Run
     ],
     ids=["fast links", "unknown links", "one node"],
 )
-def test_says_why_nothing_is_encoded(
-    native: Mpi, compiled: Run, run_ranks: Run, variables: dict[str, str], why: str
-) -> None:
+def test_says_why_nothing_is_encoded(native: Mpi, verified: Run, variables: dict[str, str], why: str) -> None:
     """GIVEN nothing to gain THEN nothing is encoded, and the summary says why in one line."""
-    result = start(native, compiled, run_ranks, ANTIPHON_COMPRESS="auto", **variables)
+    result = verified(native, 2, "repeats.c", ANTIPHON_COMPRESS="auto", **variables)
     assert result.summary["compressing"].startswith("nothing is encoded")
     assert why in result.summary["compressing"]
     assert "compression" not in result.summary or not result.summary["compression"]
 
 
-def test_is_opt_in(native: Mpi, compiled: Run, run_ranks: Run) -> None:
+def test_is_opt_in(native: Mpi, verified: Run) -> None:
     """GIVEN slow links but no wish THEN nothing is encoded, nor said about it."""
-    result = start(native, compiled, run_ranks, ANTIPHON_LINK_BITS_PER_S="100000000", **TWO_NODES)
+    result = verified(native, 2, "repeats.c", ANTIPHON_LINK_BITS_PER_S="100000000", **TWO_NODES)
     assert "compressing" not in result.summary and not result.summary.get("compression")
 
 

@@ -69,12 +69,9 @@ def test_left_alone(native: Mpi, way: str, compiled: Callable[..., Path], run_ra
     assert result.used("ialltoallv").keys() == {"rotated"}
 
 
-def test_attributes_are_not_copied(mpi: Mpi, compiled: Callable[..., Path], run_ranks: Callable[..., Any]) -> None:
+def test_attributes_are_not_copied(mpi: Mpi, verified: Check) -> None:
     """GIVEN attributes with copy functions THEN the program's own duplicates alone call them."""
-    program = compiled(mpi, [PROGRAMS / "attributes.c"])
-    result = run_ranks(mpi, 3, [program], ANTIPHON_FORCE="bcast:flat")
-    assert result.returncode == 0, result.text
-    assert result.text.split() == ["verified"], result.text
+    result = verified(mpi, 3, "attributes.c", ANTIPHON_FORCE="bcast:flat")
     assert (result.used("ibcast").keys() == {"flat"}) == has_hook(mpi)
 
 
@@ -127,13 +124,11 @@ def test_communicators_are_freed(native: Mpi, check: Check) -> None:
 
 
 @pytest.mark.parametrize("mode", ["many", "threads", "cross", "lifetimes", "late"])
-def test_outstanding(mpi: Mpi, mode: str, compiled: Callable[..., Path], run_ranks: Callable[..., Any]) -> None:
+def test_outstanding(mpi: Mpi, mode: str, verified: Check) -> None:
     """GIVEN operations that are under way together, in odd orders THEN every byte is right."""
     if not has_hook(mpi) and mpi.abi == "mpich":
         pytest.skip("MPICH 4.0 hangs in MPI_Finalize")
-    program = compiled(mpi, [PROGRAMS / "outstanding.c"])
-    result = run_ranks(mpi, 4, [program, mode], ANTIPHON_FORCE="*:on;gatherv:binomial", limit_s=60)
-    assert result.returncode == 0 and "verified" in result.text, result.text
+    result = verified(mpi, 4, "outstanding.c", mode, ANTIPHON_FORCE="*:on;gatherv:binomial", limit_s=60)
     if not has_hook(mpi):
         return
     if mode == "lifetimes":

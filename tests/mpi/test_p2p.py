@@ -21,16 +21,14 @@ Run = Callable[..., Any]
 
 
 @pytest.mark.parametrize("binding", ["MPIF_H", "USE_MPI", "USE_MPI_F08"])
-def test_fortran(mpi: Mpi, binding: str, compiled: Compile, run_ranks: Run) -> None:
+def test_fortran(mpi: Mpi, binding: str, verified: Run) -> None:
     """GIVEN a Fortran binding THEN data, statuses, flags, indices and handles are what the library alone gives."""
-    program = compiled(mpi, [PROGRAMS / "p2p.F90"], f"-D{binding}", "-fallow-argument-mismatch")
     if mpi.family == "mpich" and mpi.version.startswith("4.0") and binding == "USE_MPI_F08":
         pytest.skip("MPICH 4.0's own mpi_f08 counts the indices of waitany and waitsome from 0")
-    assert run_ranks(mpi, 2, [program], preload=False).text.split() == ["verified"]
+    options = [f"-D{binding}", "-fallow-argument-mismatch"]
+    verified(mpi, 2, "p2p.F90", options=options, preload=False)
     for compress in ("off", "force"):
-        result = run_ranks(mpi, 2, [program], ANTIPHON_COMPRESS=compress)
-        assert result.returncode == 0, result.text
-        assert result.text.split() == ["verified"], result.text
+        verified(mpi, 2, "p2p.F90", options=options, ANTIPHON_COMPRESS=compress)
 
 
 def test_every_call_form(mpi: Mpi, compiled: Compile, run_ranks: Run) -> None:
@@ -64,60 +62,44 @@ def test_parts_of_grids(mpi: Mpi, compiled: Compile, run_ranks: Run) -> None:
     assert sum(row["encoded"] for row in result.summary["compression"]) > 100, result.summary
 
 
-def test_what_one_call_starts(mpi: Mpi, compiled: Compile, run_ranks: Run) -> None:
+def test_what_one_call_starts(mpi: Mpi, verified: Run) -> None:
     """GIVEN persistent messages of one tag, long and short, started by one call THEN they match as in the library."""
-    program = compiled(mpi, [PROGRAMS / "started.c"])
     for preload in (False, True):
-        result = run_ranks(mpi, 2, [program], preload=preload, ANTIPHON_COMPRESS="force")
-        assert result.text.split() == ["verified"], result.text
+        result = verified(mpi, 2, "started.c", preload=preload, ANTIPHON_COMPRESS="force")
     assert sum(row["encoded"] for row in result.summary["compression"]) > 50, result.summary
 
 
-def test_blocking_calls_beside_a_persistent_collective(wheel: Mpi, compiled: Compile, run_ranks: Run) -> None:
+def test_blocking_calls_beside_a_persistent_collective(wheel: Mpi, verified: Run) -> None:
     """GIVEN a persistent collective under way THEN blocking calls encode and decode their messages as always."""
-    program = compiled(wheel, [PROGRAMS / "beside_persistent.c"])
     for compress in ("off", "force"):
-        result = run_ranks(wheel, 2, [program], ANTIPHON_COMPRESS=compress, ANTIPHON_FORCE="*:on")
-        assert result.returncode == 0, result.text
-        assert result.text.split() == ["verified"], result.text
+        result = verified(wheel, 2, "beside_persistent.c", ANTIPHON_COMPRESS=compress, ANTIPHON_FORCE="*:on")
     assert sum(row["encoded"] for row in result.summary["compression"]) > 0, result.summary
 
 
 @pytest.mark.parametrize("compress", ["off", "force"])
-def test_what_a_probe_found_stays_behind_earlier_messages(
-    wheel: Mpi, compress: str, compiled: Compile, run_ranks: Run
-) -> None:
+def test_what_a_probe_found_stays_behind_earlier_messages(wheel: Mpi, compress: str, verified: Run) -> None:
     """GIVEN a probe that has looked into a late message THEN receives get messages in the order of their sender."""
-    program = compiled(wheel, [PROGRAMS / "overtaking.c"])
-    result = run_ranks(wheel, 2, [program], ANTIPHON_COMPRESS=compress, limit_s=40)
-    assert result.returncode == 0, result.text
-    assert result.text.split() == ["verified"], result.text
+    verified(wheel, 2, "overtaking.c", ANTIPHON_COMPRESS=compress, limit_s=40)
 
 
 @pytest.mark.parametrize("call", ["replace", "neighbours", "gatherv", "gatherv_c", "alltoallv"])
-def test_a_persistent_collective_goes_on_in_waits(wheel: Mpi, call: str, compiled: Compile, run_ranks: Run) -> None:
+def test_a_persistent_collective_goes_on_in_waits(wheel: Mpi, call: str, verified: Run) -> None:
     """GIVEN ranks in a blocking call that one rank comes to after a wait for an operation of all THEN no rank hangs."""
-    program = compiled(wheel, [PROGRAMS / "waits_beside.c"])
     others = "*:library" if call == "gatherv_c" else "*:on;gatherv:binomial;alltoallv:nested"
     force = f"{others};allreduce:ring"
-    result = run_ranks(wheel, 4, [program, call], ANTIPHON_FORCE=force, ANTIPHON_NODES="a,a,b,b", limit_s=40)
-    assert result.returncode == 0, result.text
-    assert result.text.split() == ["verified"], result.text
+    verified(wheel, 4, "waits_beside.c", call, ANTIPHON_FORCE=force, ANTIPHON_NODES="a,a,b,b", limit_s=40)
 
 
-def test_status_of_several_requests(wheel: Mpi, compiled: Compile, run_ranks: Run) -> None:
+def test_status_of_several_requests(wheel: Mpi, verified: Run) -> None:
     """GIVEN finished sends beside a framed receive THEN MPI_Request_get_status_any and _some count them as active."""
     if wheel.family != "mpich":
         pytest.skip(f"{wheel.name} has no MPI_Request_get_status_any")
-    program = compiled(wheel, [PROGRAMS / "status_any.c"])
     for compress in ("off", "force"):
-        result = run_ranks(wheel, 2, [program], ANTIPHON_COMPRESS=compress)
-        assert result.text.split() == ["verified"], result.text
+        verified(wheel, 2, "status_any.c", ANTIPHON_COMPRESS=compress)
 
 
-def test_where_no_message_can_pay(native: Mpi, compiled: Compile, run_ranks: Run, tmp_path: Path) -> None:
+def test_where_no_message_can_pay(native: Mpi, verified: Run, tmp_path: Path) -> None:
     """GIVEN a profile with a link too fast for the cores that ranks share THEN their messages are not examined."""
-    program = compiled(native, [PROGRAMS / "repeats.c"])
     profile = json.loads((PROFILES / f"gigabit-8.{native.family}.json").read_text(encoding="utf-8"))
     nodes = profile["topology"]["nodes"]
     looked_at = {}
@@ -127,8 +109,7 @@ def test_where_no_message_can_pay(native: Mpi, compiled: Compile, run_ranks: Run
         file = tmp_path / "profile.json"
         file.write_text(json.dumps(profile), encoding="utf-8")
         variables = {"ANTIPHON_PROFILE": str(file), "ANTIPHON_NODES": "a,b", "ANTIPHON_COMPRESS": "auto"}
-        result = run_ranks(native, 2, [program], **variables)
-        assert result.text.split() == ["verified"], result.text
+        result = verified(native, 2, "repeats.c", **variables)
         rows = [row for row in result.summary["compression"] if row["class"] != "collectives"]
         looked_at[times] = sum(row["messages"] for row in rows)
     assert looked_at[0.1] > 0 == looked_at[10], looked_at
@@ -162,13 +143,11 @@ def test_order_and_company(mpi: Mpi, threads: tuple[str, ...], compiled: Compile
 
 
 @pytest.mark.parametrize("compress", ["off", "force"])
-def test_types_with_large_counts(compress: str, mpi: Mpi, compiled: Compile, run_ranks: Run) -> None:
+def test_types_with_large_counts(compress: str, mpi: Mpi, verified: Run) -> None:
     """GIVEN a datatype made with MPI-4's large counts THEN messages and collectives of it are as without us."""
     if mpi.family != "mpich" or mpi.version.startswith("3."):
         pytest.skip(f"{mpi.name} has no large counts")
-    program = compiled(mpi, [PROGRAMS / "large_types.c"])
-    result = run_ranks(mpi, 2, [program], ANTIPHON_COMPRESS=compress, ANTIPHON_FORCE="*:on")
-    assert result.text.split() == ["verified"], result.text
+    verified(mpi, 2, "large_types.c", ANTIPHON_COMPRESS=compress, ANTIPHON_FORCE="*:on")
 
 
 def test_a_node_without_the_libraries_of_codecs(native: Mpi, compiled: Compile, run_ranks: Run, tmp_path: Path) -> None:
@@ -190,11 +169,10 @@ def test_a_node_without_the_libraries_of_codecs(native: Mpi, compiled: Compile, 
     assert rates["nobody"] > 10 > rates["1"], rates
 
 
-def test_other_jobs(wheel: Mpi, compiled: Compile, run_ranks: Run) -> None:
+def test_other_jobs(wheel: Mpi, compiled: Compile, run_ranks: Run, verified: Run) -> None:
     """GIVEN processes that were spawned THEN nothing is compressed on the way to them, and everything arrives."""
     program = compiled(wheel, [PROGRAMS / "jobs.c"])
     if run_ranks(wheel, 2, [program], preload=False).text.split() != ["verified"]:
         pytest.skip(f"{wheel.label} cannot start other processes here")
-    result = run_ranks(wheel, 2, [program], ANTIPHON_COMPRESS="force", ANTIPHON_FORCE="*:on")
-    assert result.text.split() == ["verified"], result.text
+    result = verified(wheel, 2, "jobs.c", ANTIPHON_COMPRESS="force", ANTIPHON_FORCE="*:on")
     assert [row["communicator"] for row in result.summary["compression"] if row["encoded"]] == ["MPI_COMM_WORLD"]
