@@ -34,11 +34,15 @@ int copy_attribute(MPI_Comm comm, int keyval, void* extra, void* value, void* co
     const std::scoped_lock lock(all.mutex);
     of_program = all.of_keyval.at(keyval);
   }
-  if (of_program != MPI_COMM_DUP_FN) return of_program(comm, keyval, extra, value, copy, flag);
-  // In MPI's ABI the constant is no address of a function.
-  *static_cast<void**>(copy) = value;
-  *flag = 1;
-  return MPI_SUCCESS;
+#if defined(ANTIPHON_ABI_MPIABI)
+  // Elsewhere the constant is the address of a function.
+  if (of_program == MPI_COMM_DUP_FN) {
+    *static_cast<void**>(copy) = value;
+    *flag = 1;
+    return MPI_SUCCESS;
+  }
+#endif
+  return of_program(comm, keyval, extra, value, copy, flag);
 }
 
 /// MPICH's Fortran bindings hand over functions that only they can call.

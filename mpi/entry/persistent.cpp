@@ -122,8 +122,10 @@ void make_schedules(PersistentCall& op, const Choice& choice, int tag_base) {
 bool plan(PersistentCall& op, bool always) {
   CommState& state = op.state;
   const Description& d = op.description;
-  const Choice& choice = state.decisions().decide({d.collective, d.block_bytes, d.element_bytes, d.commutative,
-                                                   !d.has_gaps(), d.exact, false, true, /*agrees=*/false});
+  // Only the library's messages copy such elements, and within its progress none may be waited for.
+  if (d.has_gaps()) return false;
+  const Choice& choice = state.decisions().decide(
+      {d.collective, d.block_bytes, d.element_bytes, d.commutative, true, d.exact, false, true, /*agrees=*/false});
   const bool compiles = d.collective == Collective::alltoallv && state.size() <= most_ranks_to_compile;
   const bool automatic = !always && state.decisions().override_of(d.collective).mode == Override::Mode::automatic;
   if (choice.algorithm == nullptr && !(always && compiles)) return false;

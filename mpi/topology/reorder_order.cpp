@@ -189,13 +189,13 @@ bool eligible(MPI_Comm old, int reorder) {
     return false;
   int inter = 0;
   PMPI_Comm_test_inter(old, &inter);
-  return inter == 0;
+  // Ranks without Antiphon, as spawned ones may be, answer no questions.
+  return inter == 0 && !nodes_of_ranks(world_ranks(old)).empty();
 }
 
 std::optional<std::vector<int>> new_ranks(MPI_Comm old, int ranks, const std::function<std::vector<Edge>()>& edges,
                                           const char* call) {
   const std::vector<int> nodes = nodes_of_ranks(world_ranks(old));
-  if (nodes.empty()) return std::nullopt;
   const std::vector<std::string> names = gather_host_names(old);
   const std::vector<int> sockets = gather_sockets(old);
   int rank = 0;

@@ -90,6 +90,12 @@ def test_a_persistent_collective_goes_on_in_waits(wheel: Mpi, call: str, verifie
     verified(wheel, 4, "waits_beside.c", call, ANTIPHON_FORCE=force, ANTIPHON_NODES="a,a,b,b", limit_s=40)
 
 
+def test_a_persistent_reduction_over_gaps_goes_on_in_waits(native: Mpi, verified: Run) -> None:
+    """GIVEN threads and a persistent reduction over a type with gaps that a wait elsewhere advances THEN it ends."""
+    force = "allreduce:reduce_bcast:segment_bytes=1200,window=2"
+    verified(native, 3, "gaps.c", ANTIPHON_FORCE=force, ANTIPHON_NODES="a,b,c", limit_s=40)
+
+
 def test_status_of_several_requests(wheel: Mpi, verified: Run) -> None:
     """GIVEN finished sends beside a framed receive THEN MPI_Request_get_status_any and _some count them as active."""
     if wheel.family != "mpich":
@@ -170,9 +176,11 @@ def test_a_node_without_the_libraries_of_codecs(native: Mpi, compiled: Compile, 
 
 
 def test_other_jobs(wheel: Mpi, compiled: Compile, run_ranks: Run, verified: Run) -> None:
-    """GIVEN processes that were spawned THEN nothing is compressed on the way to them, and everything arrives."""
+    """GIVEN processes that were spawned THEN nothing is compressed on the way to them, everything arrives, and ranks
+    are not ordered anew."""
     program = compiled(wheel, [PROGRAMS / "jobs.c"])
     if run_ranks(wheel, 2, [program], preload=False).text.split() != ["verified"]:
         pytest.skip(f"{wheel.label} cannot start other processes here")
-    result = verified(wheel, 2, "jobs.c", ANTIPHON_COMPRESS="force", ANTIPHON_FORCE="*:on")
+    options = {"ANTIPHON_COMPRESS": "force", "ANTIPHON_FORCE": "*:on", "ANTIPHON_REORDER": "1"}
+    result = verified(wheel, 2, "jobs.c", limit_s=40, **options)
     assert [row["communicator"] for row in result.summary["compression"] if row["encoded"]] == ["MPI_COMM_WORLD"]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages between a job and one that it spawned, which may run without Antiphon, and within each. Prints "verified" if
-// all arrive unchanged.
+// Messages between a job and one that it spawned, which may run without Antiphon, and within each; and a ring of both,
+// whose ranks may be ordered anew. Prints "verified" if all arrive unchanged.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +30,20 @@ static int exchange(MPI_Comm comm, int peer, int here, int there) {
   return wrong;
 }
 
+/// Makes a graph in which each rank sends to the next one, in any order of ranks.
+static int make_ring(MPI_Comm comm) {
+  int rank = 0, size = 0, new_rank = 0, new_size = 0;
+  MPI_Comm ring;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  const int next = (rank + 1) % size, previous = (rank + size - 1) % size;
+  MPI_Dist_graph_create_adjacent(comm, 1, &previous, MPI_UNWEIGHTED, 1, &next, MPI_UNWEIGHTED, MPI_INFO_NULL, 1, &ring);
+  MPI_Comm_rank(ring, &new_rank);
+  MPI_Comm_size(ring, &new_size);
+  MPI_Comm_free(&ring);
+  return new_size != size || new_rank < 0 || new_rank >= size;
+}
+
 int main(int argc, char** argv) {
   int rank = 0, wrong = 0;
   MPI_Comm parent, both, merged;
@@ -43,6 +57,7 @@ int main(int argc, char** argv) {
   wrong += exchange(MPI_COMM_WORLD, 1 - rank, rank, 1 - rank);
   MPI_Intercomm_merge(both, spawned, &merged);
   wrong += exchange(merged, (2 * !spawned) + rank, 10 * spawned + rank, 10 * !spawned + rank);
+  wrong += make_ring(merged);
   int all = 0;
   MPI_Reduce(&wrong, &all, 1, MPI_INT, MPI_SUM, 0, merged);
   if (!spawned && rank == 0) printf(all == 0 ? "verified\n" : "%d wrong\n", all);
