@@ -11,6 +11,8 @@ if(NOT ANTIPHON_HAS_GLIBC)
 endif()
 add_library(antiphon_glibc OBJECT src/glibc/oldest.c)
 add_library(antiphon_glibc_start OBJECT src/glibc/start.c)
+# Link-time optimisation would part the functions from the assembly that names their versions.
+set_source_files_properties(src/glibc/oldest.c src/glibc/start.c PROPERTIES COMPILE_OPTIONS -fno-lto)
 # Each function has a section of its own, so that the linker keeps only those that are used.
 add_compile_options(-ffunction-sections -fdata-sections)
 target_compile_options(antiphon_glibc PRIVATE -ffunction-sections)

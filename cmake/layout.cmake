@@ -30,9 +30,9 @@ file(RELATIVE_PATH to_parts /${package} /${antiphon_parts})
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/layout)
 file(CREATE_LINK ${to_parts} ${PROJECT_BINARY_DIR}/layout/lib SYMBOLIC)
 install(FILES ${PROJECT_BINARY_DIR}/layout/lib DESTINATION ${package})
-# A folder that Python does not search by itself is named in the command.
+# A folder that Python does not search by itself is named in the command. Distributions' packages have the prefix /usr.
 set(search "")
-if(NOT ANTIPHON_PYTHON_DIR MATCHES "/(dist|site)-packages$")
+if(NOT CMAKE_INSTALL_PREFIX STREQUAL "/usr" OR NOT ANTIPHON_PYTHON_DIR MATCHES "/(dist|site)-packages$")
   set(search "sys.path.insert(0, \"${CMAKE_INSTALL_PREFIX}/${ANTIPHON_PYTHON_DIR}\")\n")
 endif()
 file(WRITE ${PROJECT_BINARY_DIR}/layout/antiphon

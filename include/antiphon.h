@@ -23,19 +23,22 @@
 
 enum {
   ANTIPHON_OK = 0,
-  ANTIPHON_ABSENT = 1,      /* no preload object in this process, or it is switched off */
+  ANTIPHON_ABSENT = 1,      /* no preload object in this process, it is switched off, or MPI_Init is still to come */
   ANTIPHON_BAD_NAME = 2,    /* no such collective, algorithm or parameter, or a value out of bounds */
-  ANTIPHON_BAD_COMM = 3,    /* not a communicator that Antiphon handles (intercommunicator, null, before MPI_Init) */
+  ANTIPHON_BAD_COMM = 3,    /* not a communicator that Antiphon handles (of one rank, an intercommunicator, null) */
   ANTIPHON_BAD_PATTERN = 4, /* an inconsistent pattern or phases, or counts that differ from those of the pattern */
   ANTIPHON_MPI_ERROR = 5    /* MPI reported an error, also to the communicator's error handler */
 };
 
 #ifdef __cplusplus
+#define ANTIPHON_INLINE static inline
 extern "C" {
+#else
+#define ANTIPHON_INLINE static __inline__ /* C89 has no inline */
 #endif
 
 /* Finds a function of the preload object, or NULL. It takes a microsecond, so data transmission caches the result. */
-static inline void* antiphon_find(const char* name) {
+ANTIPHON_INLINE void* antiphon_find(const char* name) {
   void* program = dlopen(NULL, RTLD_LAZY);
   void* found = program ? dlsym(program, name) : NULL;
   if (program) dlclose(program);
@@ -43,14 +46,14 @@ static inline void* antiphon_find(const char* name) {
 }
 
 /* The preload object's version as major * 10000 + minor * 100 + patch; 0 if there is none. */
-static inline int antiphon_version(void) {
+ANTIPHON_INLINE int antiphon_version(void) {
   int (*function)(void);
   *(void**)&function = antiphon_find("antiphon_impl_version");
   return function ? function() : 0;
 }
 
 /* Switches Antiphon on or off for one collective ("alltoall", …) of a communicator, or for all with NULL. */
-static inline int antiphon_enable(MPI_Comm comm, const char* collective, int enabled) {
+ANTIPHON_INLINE int antiphon_enable(MPI_Comm comm, const char* collective, int enabled) {
   int (*function)(MPI_Comm, const char*, int);
   *(void**)&function = antiphon_find("antiphon_impl_enable");
   return function ? function(comm, collective, enabled) : ANTIPHON_ABSENT;
@@ -59,7 +62,7 @@ static inline int antiphon_enable(MPI_Comm comm, const char* collective, int ena
 /* Sets what a collective of a communicator uses from the next call on, for all sizes: "ALGORITHM" or
  * "ALGORITHM:PARAMETER=VALUE,…", "on" (Antiphon's own choice, even where it would not act), "library", or "auto" (the
  * normal choice). If the forced algorithm cannot do a call (see `antiphon bench --list`), the library does it. */
-static inline int antiphon_force(MPI_Comm comm, const char* collective, const char* choice) {
+ANTIPHON_INLINE int antiphon_force(MPI_Comm comm, const char* collective, const char* choice) {
   int (*function)(MPI_Comm, const char*, const char*);
   *(void**)&function = antiphon_find("antiphon_impl_force");
   return function ? function(comm, collective, choice) : ANTIPHON_ABSENT;
@@ -67,7 +70,7 @@ static inline int antiphon_force(MPI_Comm comm, const char* collective, const ch
 
 /* Writes what the last call of the collective on the communicator used, in the form that antiphon_force takes:
  * "library" if it was passed on (or if all calls are), "none" before the first call. Adds a NUL; cut at capacity. */
-static inline int antiphon_chosen(MPI_Comm comm, const char* collective, char* text, size_t capacity) {
+ANTIPHON_INLINE int antiphon_chosen(MPI_Comm comm, const char* collective, char* text, size_t capacity) {
   int (*function)(MPI_Comm, const char*, char*, size_t);
   *(void**)&function = antiphon_find("antiphon_impl_chosen");
   return function ? function(comm, collective, text, capacity) : ANTIPHON_ABSENT;
@@ -103,8 +106,8 @@ typedef struct {
 
 /* Control, level 1: MPI_Alltoallv_control1 of paper 1 (§4.2). Gathers all ranks' counts (an allgather) and schedules
  * them. */
-static inline int antiphon_alltoallv_control1(const int sendcounts[], MPI_Datatype sendtype, MPI_Comm comm,
-                                              antiphon_schedule* schedule) {
+ANTIPHON_INLINE int antiphon_alltoallv_control1(const int sendcounts[], MPI_Datatype sendtype, MPI_Comm comm,
+                                                antiphon_schedule* schedule) {
   int (*function)(const int[], MPI_Datatype, MPI_Comm, antiphon_schedule*);
   *(void**)&function = antiphon_find("antiphon_impl_control1");
   *schedule = NULL;
@@ -113,7 +116,7 @@ static inline int antiphon_alltoallv_control1(const int sendcounts[], MPI_Dataty
 
 /* Control, level 2: MPI_Alltoallv_control2 of paper 1 (§4.2). Schedules the pattern that the caller has: bytes[from *
  * size + to]. */
-static inline int antiphon_alltoallv_control2(const long long bytes[], MPI_Comm comm, antiphon_schedule* schedule) {
+ANTIPHON_INLINE int antiphon_alltoallv_control2(const long long bytes[], MPI_Comm comm, antiphon_schedule* schedule) {
   int (*function)(const long long[], MPI_Comm, antiphon_schedule*);
   *(void**)&function = antiphon_find("antiphon_impl_control2");
   *schedule = NULL;
@@ -123,8 +126,8 @@ static inline int antiphon_alltoallv_control2(const long long bytes[], MPI_Comm 
 /* Level 3: takes the phases themselves ("stored in a data structure local to each node", paper 1, §4.2), for example
  * those that antiphon_schedule_parts gave in an earlier run, or that a compiler made. The parts of a message must add
  * up to the whole. */
-static inline int antiphon_alltoallv_control3(const antiphon_part parts[], int count, MPI_Comm comm,
-                                              antiphon_schedule* schedule) {
+ANTIPHON_INLINE int antiphon_alltoallv_control3(const antiphon_part parts[], int count, MPI_Comm comm,
+                                                antiphon_schedule* schedule) {
   int (*function)(const antiphon_part[], int, MPI_Comm, antiphon_schedule*);
   *(void**)&function = antiphon_find("antiphon_impl_control3");
   *schedule = NULL;
@@ -132,13 +135,14 @@ static inline int antiphon_alltoallv_control3(const antiphon_part parts[], int c
 }
 
 /* Returns the phases of a schedule: writes at most `capacity` parts, and their total number to *count. */
-static inline int antiphon_schedule_parts(antiphon_schedule schedule, antiphon_part parts[], int capacity, int* count) {
+ANTIPHON_INLINE int antiphon_schedule_parts(antiphon_schedule schedule, antiphon_part parts[], int capacity,
+                                            int* count) {
   int (*function)(antiphon_schedule, antiphon_part[], int, int*);
   *(void**)&function = antiphon_find("antiphon_impl_schedule_parts");
   return function ? function(schedule, parts, capacity, count) : ANTIPHON_ABSENT;
 }
 
-static inline int antiphon_schedule_free(antiphon_schedule* schedule) {
+ANTIPHON_INLINE int antiphon_schedule_free(antiphon_schedule* schedule) {
   int (*function)(antiphon_schedule*);
   *(void**)&function = antiphon_find("antiphon_impl_schedule_free");
   return function ? function(schedule) : ANTIPHON_ABSENT;
@@ -146,9 +150,9 @@ static inline int antiphon_schedule_free(antiphon_schedule* schedule) {
 
 /* Data transmission without knowledge: paper 1's first data transmission routine, with all point-to-point messages at
  * once. It works without Antiphon too. Returns an MPI error code. */
-static inline int antiphon_alltoallv_data_trans1(const void* sendbuf, const int sendcounts[], const int sdispls[],
-                                                 MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
-                                                 const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
+ANTIPHON_INLINE int antiphon_alltoallv_data_trans1(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                                   MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
+                                                   const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
   static int (*function)(const void*, const int[], const int[], MPI_Datatype, void*, const int[], const int[],
                          MPI_Datatype, MPI_Comm);
   if (!function) *(void**)&function = antiphon_find("antiphon_impl_data_trans1");
@@ -161,10 +165,10 @@ static inline int antiphon_alltoallv_data_trans1(const void* sendbuf, const int 
  * must be those that were scheduled: a rank with other counts gets ANTIPHON_BAD_PATTERN and sends nothing, and others
  * may wait for it (use MPI_Alltoallv where counts may differ). Buffers, types and displacements may change from call to
  * call. */
-static inline int antiphon_alltoallv_data_trans2(const void* sendbuf, const int sendcounts[], const int sdispls[],
-                                                 MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
-                                                 const int rdispls[], MPI_Datatype recvtype,
-                                                 antiphon_schedule schedule) {
+ANTIPHON_INLINE int antiphon_alltoallv_data_trans2(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                                   MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
+                                                   const int rdispls[], MPI_Datatype recvtype,
+                                                   antiphon_schedule schedule) {
   static int (*function)(const void*, const int[], const int[], MPI_Datatype, void*, const int[], const int[],
                          MPI_Datatype, antiphon_schedule);
   if (!function) *(void**)&function = antiphon_find("antiphon_impl_data_trans2");
@@ -174,10 +178,10 @@ static inline int antiphon_alltoallv_data_trans2(const void* sendbuf, const int 
 
 /* MPI_Alltoallv_init for libraries that have none (before MPI 4): level 1, with the control at initialisation. The
  * request works with MPI_Start, MPI_Wait and the related functions, including MPI_Request_free. */
-static inline int antiphon_alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[],
-                                          MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
-                                          const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
-                                          MPI_Request* request) {
+ANTIPHON_INLINE int antiphon_alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                            MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
+                                            const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
+                                            MPI_Request* request) {
   int (*function)(const void*, const int[], const int[], MPI_Datatype, void*, const int[], const int[], MPI_Datatype,
                   MPI_Comm, MPI_Request*);
   *(void**)&function = antiphon_find("antiphon_impl_alltoallv_init");
@@ -187,10 +191,10 @@ static inline int antiphon_alltoallv_init(const void* sendbuf, const int sendcou
 
 /* Does the same with a type for each block, and for the neighbours in a communicator's topology. Returns
  * ANTIPHON_BAD_COMM if some rank has a neighbour twice (a periodic grid that is two wide). */
-static inline int antiphon_alltoallw_init(const void* sendbuf, const int sendcounts[], const int sdispls[],
-                                          const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
-                                          const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
-                                          MPI_Request* request) {
+ANTIPHON_INLINE int antiphon_alltoallw_init(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                            const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
+                                            const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
+                                            MPI_Request* request) {
   int (*function)(const void*, const int[], const int[], const MPI_Datatype[], void*, const int[], const int[],
                   const MPI_Datatype[], MPI_Comm, MPI_Request*);
   *(void**)&function = antiphon_find("antiphon_impl_alltoallw_init");
@@ -198,10 +202,10 @@ static inline int antiphon_alltoallw_init(const void* sendbuf, const int sendcou
   return function(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
 }
 
-static inline int antiphon_neighbor_alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[],
-                                                   MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
-                                                   const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
-                                                   MPI_Request* request) {
+ANTIPHON_INLINE int antiphon_neighbor_alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                                     MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
+                                                     const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
+                                                     MPI_Request* request) {
   int (*function)(const void*, const int[], const int[], MPI_Datatype, void*, const int[], const int[], MPI_Datatype,
                   MPI_Comm, MPI_Request*);
   *(void**)&function = antiphon_find("antiphon_impl_neighbor_alltoallv_init");
@@ -209,11 +213,11 @@ static inline int antiphon_neighbor_alltoallv_init(const void* sendbuf, const in
   return function(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
 }
 
-static inline int antiphon_neighbor_alltoallw_init(const void* sendbuf, const int sendcounts[],
-                                                   const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
-                                                   void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[],
-                                                   const MPI_Datatype recvtypes[], MPI_Comm comm,
-                                                   MPI_Request* request) {
+ANTIPHON_INLINE int antiphon_neighbor_alltoallw_init(const void* sendbuf, const int sendcounts[],
+                                                     const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
+                                                     void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[],
+                                                     const MPI_Datatype recvtypes[], MPI_Comm comm,
+                                                     MPI_Request* request) {
   int (*function)(const void*, const int[], const MPI_Aint[], const MPI_Datatype[], void*, const int[],
                   const MPI_Aint[], const MPI_Datatype[], MPI_Comm, MPI_Request*);
   *(void**)&function = antiphon_find("antiphon_impl_neighbor_alltoallw_init");
@@ -238,8 +242,8 @@ static inline int antiphon_neighbor_alltoallw_init(const void* sendbuf, const in
 typedef struct antiphon_group_s* antiphon_group;
 
 /* Network control: MPI_Scatterv_open_group of paper 1 (§4.1). sendcounts and sendtype count only at the root. */
-static inline int antiphon_scatterv_open_group(const int sendcounts[], MPI_Datatype sendtype, int root, MPI_Comm comm,
-                                               antiphon_group* group) {
+ANTIPHON_INLINE int antiphon_scatterv_open_group(const int sendcounts[], MPI_Datatype sendtype, int root, MPI_Comm comm,
+                                                 antiphon_group* group) {
   int (*function)(const int[], MPI_Datatype, int, MPI_Comm, antiphon_group*);
   *(void**)&function = antiphon_find("antiphon_impl_scatterv_open_group");
   *group = NULL;
@@ -247,9 +251,9 @@ static inline int antiphon_scatterv_open_group(const int sendcounts[], MPI_Datat
 }
 
 /* Data transmission: MPI_Scatterv_data_movement of paper 1 (§4.1). The counts must be those of the opening. */
-static inline int antiphon_scatterv_data_movement(const void* sendbuf, const int sendcounts[], const int displs[],
-                                                  MPI_Datatype sendtype, void* recvbuf, int recvcount,
-                                                  MPI_Datatype recvtype, antiphon_group group) {
+ANTIPHON_INLINE int antiphon_scatterv_data_movement(const void* sendbuf, const int sendcounts[], const int displs[],
+                                                    MPI_Datatype sendtype, void* recvbuf, int recvcount,
+                                                    MPI_Datatype recvtype, antiphon_group group) {
   static int (*function)(const void*, const int[], const int[], MPI_Datatype, void*, int, MPI_Datatype, antiphon_group);
   if (!function) *(void**)&function = antiphon_find("antiphon_impl_scatterv_data_movement");
   if (!function) return ANTIPHON_ABSENT;
@@ -257,7 +261,7 @@ static inline int antiphon_scatterv_data_movement(const void* sendbuf, const int
 }
 
 /* Network control for broadcasts: the group has the root and all ranks that say they take part. */
-static inline int antiphon_bcast_open_group(int takes_part, int root, MPI_Comm comm, antiphon_group* group) {
+ANTIPHON_INLINE int antiphon_bcast_open_group(int takes_part, int root, MPI_Comm comm, antiphon_group* group) {
   int (*function)(int, int, MPI_Comm, antiphon_group*);
   *(void**)&function = antiphon_find("antiphon_impl_bcast_open_group");
   *group = NULL;
@@ -265,28 +269,28 @@ static inline int antiphon_bcast_open_group(int takes_part, int root, MPI_Comm c
 }
 
 /* Data transmission for broadcasts: any size, but the same on all who take part. */
-static inline int antiphon_bcast_data_movement(void* buffer, int count, MPI_Datatype datatype, antiphon_group group) {
+ANTIPHON_INLINE int antiphon_bcast_data_movement(void* buffer, int count, MPI_Datatype datatype, antiphon_group group) {
   static int (*function)(void*, int, MPI_Datatype, antiphon_group);
   if (!function) *(void**)&function = antiphon_find("antiphon_impl_bcast_data_movement");
   return function ? function(buffer, count, datatype, group) : ANTIPHON_ABSENT;
 }
 
 /* Tells whether this rank takes part in the group's data movement. */
-static inline int antiphon_group_member(antiphon_group group) {
+ANTIPHON_INLINE int antiphon_group_member(antiphon_group group) {
   int (*function)(antiphon_group);
   *(void**)&function = antiphon_find("antiphon_impl_group_member");
   return function && function(group);
 }
 
 /* Tells whether data are really sent by multicast. */
-static inline int antiphon_group_multicasts(antiphon_group group) {
+ANTIPHON_INLINE int antiphon_group_multicasts(antiphon_group group) {
   int (*function)(antiphon_group);
   *(void**)&function = antiphon_find("antiphon_impl_group_multicasts");
   return function && function(group);
 }
 
 /* Network control: MPI_Scatterv_close_group of paper 1 (§4.1), for both kinds. */
-static inline int antiphon_close_group(antiphon_group* group) {
+ANTIPHON_INLINE int antiphon_close_group(antiphon_group* group) {
   int (*function)(antiphon_group*);
   *(void**)&function = antiphon_find("antiphon_impl_close_group");
   return function ? function(group) : ANTIPHON_ABSENT;

@@ -147,16 +147,21 @@ def build_tools() -> list[str]:
     return tools
 
 
+def stamp_text(key: str) -> str:
+    """Returns what a stamp says: what was installed serves one version of Python, in one place."""
+    return f"Python {sys.version_info.major}.{sys.version_info.minor} in {VENV}: {key}"
+
+
 def is_done(step: str, key: str) -> bool:
     """Returns whether `step` was done with the same `key` before."""
     stamp = STAMPS / step
-    return stamp.is_file() and stamp.read_text() == key
+    return stamp.is_file() and stamp.read_text() == stamp_text(key)
 
 
 def done(step: str, key: str) -> None:
     """Records that `step` was done."""
     STAMPS.mkdir(exist_ok=True)
-    (STAMPS / step).write_text(key)
+    (STAMPS / step).write_text(stamp_text(key))
 
 
 def digest(paths: Sequence[str]) -> str:

@@ -39,6 +39,8 @@ int make_schedule(MPI_Comm comm, antiphon_schedule* schedule, Make&& make) {
   try {
     *schedule = new antiphon_schedule_s(comm, make(*state), *state);
     return ANTIPHON_OK;
+  } catch (const NoMoreCommunicators&) {
+    return ANTIPHON_BAD_COMM;
   } catch (const std::exception&) {
     return ANTIPHON_BAD_PATTERN;
   }
@@ -144,10 +146,8 @@ ANTIPHON_EXPORT int antiphon_impl_control1(const int sendcounts[], MPI_Datatype 
     std::vector<std::int64_t> own(static_cast<std::size_t>(state.size()));
     for (std::size_t i = 0; i < own.size(); ++i) own[i] = good ? sendcounts[i] * info.size_bytes : -1;
     std::vector<std::int64_t> all(own.size() * own.size());
-    if (PMPI_Allgather(own.data(), state.size(), MPI_INT64_T, all.data(), state.size(), MPI_INT64_T,
-                       state.own_comm()) != MPI_SUCCESS) {
+    if (state.collectives(state.own_comm()).gather(own, all.data()) != MPI_SUCCESS)
       throw Error("the counts cannot be gathered");
-    }
     return from_table(all, state);
   });
 }
@@ -208,6 +208,8 @@ ANTIPHON_EXPORT int antiphon_impl_data_trans1(const void* sendbuf, const int sen
     rc = workspace.prepare(prepared->executor->scratch_bytes());
     if (rc == MPI_SUCCESS) rc = prepared->executor->run(workspace.binding());
     if (rc == MPI_SUCCESS) rc = workspace.finish();
+  } catch (const NoMoreCommunicators&) {
+    return PMPI_Alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
   } catch (const std::exception&) {
     rc = MPI_ERR_NO_MEM;
   }

@@ -28,8 +28,9 @@ int override_choice(MPI_Comm comm, const char* collective, const char* choice) {
   const auto which = collectives_named(collective);
   if (which.empty() || choice == nullptr) return ANTIPHON_BAD_NAME;
   try {
-    for (const Collective c : which)
-      state->decisions().set_override(c, parse_override(c, choice, world.settings.credit_bytes));
+    std::vector<Override> overrides;
+    for (const Collective c : which) overrides.push_back(parse_override(c, choice, world.settings.credit_bytes));
+    for (std::size_t i = 0; i < which.size(); ++i) state->decisions().set_override(which[i], overrides[i]);
   } catch (const Error&) {
     return ANTIPHON_BAD_NAME;
   }

@@ -73,6 +73,7 @@ bool bad(const void* data, std::size_t size) { return data == nullptr && size > 
 }  // namespace
 
 ANTIPHON_EXPORT void antiphon_codec_options_init(antiphon_codec_options* options) {
+  if (options == nullptr) return;
   const codec::LinkOptions defaults;
   *options = {sizeof *options,
               0,
@@ -91,7 +92,9 @@ ANTIPHON_EXPORT const char* antiphon_codec_summary(int32_t id) {
   const codec::Codec* found = id >= 0 && id < codec::id_count ? codec::find_codec(static_cast<codec::Id>(id)) : nullptr;
   return found == nullptr ? "" : found->summary;
 }
-ANTIPHON_EXPORT int32_t antiphon_codec_id(const char* name) { return static_cast<int32_t>(codec::id_of(name)); }
+ANTIPHON_EXPORT int32_t antiphon_codec_id(const char* name) {
+  return name == nullptr ? ANTIPHON_CODEC_AUTO : static_cast<int32_t>(codec::id_of(name));
+}
 ANTIPHON_EXPORT int32_t antiphon_codec_best_isa(void) { return static_cast<int32_t>(codec::best_isa()); }
 ANTIPHON_EXPORT const char* antiphon_codec_isa_name(int32_t isa) { return codec::name(isa_of(isa)); }
 ANTIPHON_EXPORT const char* antiphon_codec_error(int error) {
@@ -154,7 +157,7 @@ ANTIPHON_EXPORT int antiphon_codec_encoder_encode(antiphon_codec_encoder* encode
 
 ANTIPHON_EXPORT void antiphon_codec_encoder_statistics(const antiphon_codec_encoder* encoder,
                                                        antiphon_codec_statistics* statistics) {
-  copy(encoder->encoder.statistics(), statistics);
+  if (encoder != nullptr && statistics != nullptr) copy(encoder->encoder.statistics(), statistics);
 }
 
 ANTIPHON_EXPORT antiphon_codec_decoder* antiphon_codec_decoder_new(int32_t isa) {
@@ -176,5 +179,5 @@ ANTIPHON_EXPORT int antiphon_codec_decoder_decode(antiphon_codec_decoder* decode
 
 ANTIPHON_EXPORT void antiphon_codec_decoder_statistics(const antiphon_codec_decoder* decoder,
                                                        antiphon_codec_statistics* statistics) {
-  copy(decoder->decoder.statistics(), statistics);
+  if (decoder != nullptr && statistics != nullptr) copy(decoder->decoder.statistics(), statistics);
 }

@@ -17,6 +17,7 @@ from antiphon.trace import Trace
 
 Check = Callable[..., Any]
 PROGRAMS = Path(__file__).resolve().parent / "programs"
+INCLUDE = f"-I{PROGRAMS.parents[2] / 'include'}"
 
 COLLECTIVES = [c.name for c in core.collectives()]
 AROUND = ["alltoallw", "neighbours", "intercommunicators", "bottom", "wildcards"]
@@ -135,7 +136,7 @@ def test_types_of_kinds_and_arguments_of_the_root(native: Mpi, verified: Check) 
 
 def test_more_communicators_than_the_library_can_make_twice(wheel: Mpi, verified: Check) -> None:
     """GIVEN communicators that leave no room for Antiphon's own THEN the library does the calls on the others."""
-    result = verified(wheel, 2, "many_comms.c", 1400, ANTIPHON_FORCE="bcast:flat")
+    result = verified(wheel, 2, "many_comms.c", 1400, options=[INCLUDE], ANTIPHON_FORCE="bcast:flat")
     assert result.used("bcast").keys() >= {"flat"}
 
 
@@ -204,8 +205,7 @@ def test_calls_that_go_to_the_library_again(wheel: Mpi, verified: Check, tmp_pat
     profile = tmp_path / "profile.json"
     profile.write_text(json.dumps({"decisions": {"version": 1, "rules": rules}}))
     variables = {"ANTIPHON_NODES": "a,b,c,d", "ANTIPHON_PROFILE": str(profile), "ANTIPHON_ADAPT": "off"}
-    options = [f"-I{PROGRAMS.parents[2] / 'include'}"]
-    verified(wheel, 4, "passed.c", options=options, ANTIPHON_SUMMARY="", **variables)
+    verified(wheel, 4, "passed.c", options=[INCLUDE], ANTIPHON_SUMMARY="", **variables)
 
 
 def test_switched_off(wheel: Mpi, check: Check) -> None:

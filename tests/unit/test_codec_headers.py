@@ -75,6 +75,18 @@ def test_c(tmp_path: Path) -> None:
     assert frame == codec.encode(wave)
 
 
+def test_null_pointers(tmp_path: Path) -> None:
+    """GIVEN null pointers THEN each function that can say so or leave things as they are does."""
+    calls = """
+      antiphon_codec_options_init(NULL);
+      antiphon_codec_encoder_statistics(NULL, NULL);
+      antiphon_codec_decoder_statistics(NULL, NULL);
+      putchar(antiphon_codec_id(NULL) == ANTIPHON_CODEC_AUTO ? 'a' : 'b');
+    """
+    source = f"#include <antiphon_codec.h>\n#include <stdio.h>\nint main(void) {{ {calls} return 0; }}\n"
+    assert compiled("cc", source, ".c", tmp_path) == b"a"
+
+
 def test_cpp(tmp_path: Path) -> None:
     """GIVEN a C++ program THEN messages are predicted from earlier ones, and errors are exceptions."""
     assert compiled("c++", CPP, ".cpp", tmp_path) == b"not a frame, or a damaged one, 1\n"

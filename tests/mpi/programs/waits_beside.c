@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* All ranks start a persistent reduction. Rank 0 waits for it and then comes to a blocking call, in which all others
  * wait first: the reduction must go on there. Prints "verified". Arguments: the blocking calls, one or more of
- *   replace, neighbours, gatherv, gatherv_c, alltoallv */
+ *   replace, neighbours, gatherv, gatherv_c, alltoallv, control1 */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "antiphon.h"
 
 enum { most_ranks = 8, count = 40000, block = 30 };
 
@@ -63,11 +65,20 @@ static void alltoallv(int number) {
     for (int i = 0; i < counts[r]; i++) wrong += all[r * block + i] != r + number + rank * block + i;
 }
 
+static void control1(void) {
+  int counts[most_ranks];
+  antiphon_schedule schedule;
+  for (int r = 0; r < size; r++) counts[r] = block;
+  wrong += antiphon_alltoallv_control1(counts, MPI_INT, ring, &schedule) != ANTIPHON_OK;
+  antiphon_schedule_free(&schedule);
+}
+
 static void call(const char* name, int number) {
   if (strcmp(name, "replace") == 0) replace(number);
   else if (strcmp(name, "neighbours") == 0) neighbours(number);
   else if (strcmp(name, "gatherv") == 0) gatherv(number);
   else if (strcmp(name, "gatherv_c") == 0) gatherv_c(number);
+  else if (strcmp(name, "control1") == 0) control1();
   else alltoallv(number);
 }
 
