@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
+#include <memory>
 #include <mutex>
+#include <vector>
 
 #include "call/type_contents.hpp"
 
@@ -61,16 +64,43 @@ TypeInfo predefined_info(MPI_Datatype type) {
   return info_of(named);
 }
 
-/// Sizes alone do not tell, because an indexed type may permute its elements without a gap. So only types made of
-/// nothing but dup and contiguous of predefined types count as plain; all others are packed.
+bool layout_is_plain(MPI_Datatype type);
+
+/// Tells whether a structure's blocks are plain and lie one behind the other, in their order and without padding.
+bool blocks_adjoin(MPI_Datatype type, const Making& making) {
+  std::vector<int> integers(static_cast<std::size_t>(making.integers));
+  std::vector<MPI_Aint> places(static_cast<std::size_t>(making.addresses));
+  std::vector<MPI_Datatype> types(static_cast<std::size_t>(making.types));
+  if (PMPI_Type_get_contents(type, making.integers, making.addresses, making.types, integers.data(), places.data(),
+                             types.data()) != MPI_SUCCESS)
+    return false;
+  MPI_Aint lb = 0, extent = 0, end = 0;
+  PMPI_Type_get_extent(type, &lb, &extent);
+  bool adjoin = lb == 0;
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    MPI_Count size = 0;
+    PMPI_Type_size_x(types[i], &size);
+    adjoin = adjoin && (integers[i + 1] == 0 || (places[i] == end && layout_is_plain(types[i])));
+    end += integers[i + 1] * static_cast<MPI_Aint>(size);
+    give_back(types[i]);
+  }
+  return adjoin && extent == end;
+}
+
+/// Sizes alone do not tell, because an indexed type may permute its elements without a gap. So only types whose making
+/// shows that they are plain count as such; all others are packed.
 bool layout_is_plain(MPI_Datatype type) {
   Making making;
   Parts parts;
   if (!how_made(type, making)) return false;
   if (making.combiner == MPI_COMBINER_NAMED) return predefined_info(type).contiguous;
-  const bool known = making.combiner == MPI_COMBINER_DUP || making.combiner == MPI_COMBINER_CONTIGUOUS;
-  if (!known || making.large || !parts_of(type, making, parts)) return false;
-  const bool plain = layout_is_plain(parts.base);
+  if (making.large) return false;
+  if (making.combiner == MPI_COMBINER_STRUCT) return blocks_adjoin(type, making);
+  const bool strides = making.combiner == MPI_COMBINER_VECTOR;
+  const bool known = strides || making.combiner == MPI_COMBINER_DUP || making.combiner == MPI_COMBINER_CONTIGUOUS;
+  if (!known || !parts_of(type, making, parts)) return false;
+  const bool gapless = !strides || parts.integers[0] <= 1 || parts.integers[1] == parts.integers[2];
+  const bool plain = gapless && layout_is_plain(parts.base);
   give_back(parts.base);
   return plain;
 }
@@ -108,6 +138,11 @@ std::int64_t chunk_elements(const TypeInfo& info) {
   return std::max<std::int64_t>(1, most_bytes / std::max<std::int64_t>(1, info.size_bytes));
 }
 
+/// MPI_Pack takes no element of more bytes than an int counts.
+bool can_pack(const TypeInfo& info) {
+  return info.contiguous || info.layout || info.size_bytes <= std::numeric_limits<int>::max();
+}
+
 /// Sends to MPI_PROC_NULL, which reads no memory: the library says whether it takes this type in a message at all.
 bool committed(MPI_Datatype type) {
   char nothing = 0;
@@ -127,13 +162,14 @@ bool kept_info(MPI_Datatype type, TypeInfo& info) {
     const std::lock_guard lock(mutex);
     PMPI_Type_get_attr(type, keyval, static_cast<void*>(&kept), &found);
     if (found == 0) {
-      auto* fresh = new TypeInfo;
+      auto fresh = std::make_unique<TypeInfo>();
       measure(type, *fresh);
       fresh->contiguous = layout_is_plain(type);
       if (!fresh->contiguous) fresh->layout = layout_of(type);
+      if (!can_pack(*fresh)) return false;
       fresh->element = element_within(type);
-      PMPI_Type_set_attr(type, keyval, fresh);
-      kept = fresh;
+      PMPI_Type_set_attr(type, keyval, fresh.get());
+      kept = fresh.release();
     }
   }
   info = *static_cast<const TypeInfo*>(kept);

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -83,6 +84,8 @@ class Decisions {
 
   /// Notes what the last call of each collective used, for antiphon_chosen().
   void note(Collective collective, const std::string& used) { used_[index(collective)] = &used; }
+  /// The same for a text that may not live as long.
+  void note_copy(Collective collective, const std::string& used) { note(collective, *texts_.insert(used).first); }
   [[nodiscard]] const std::string* used(Collective collective) const { return used_[index(collective)]; }
 
  private:
@@ -124,6 +127,7 @@ class Decisions {
   /// Programs that work on less and less, as eliminations do, ask for hundreds of sizes.
   std::array<std::unordered_map<Asked, Decision, Asked::Hash>, collective_count> known_;
   std::array<const std::string*, collective_count> used_{};
+  std::set<std::string> texts_;
   std::vector<std::unique_ptr<Evidence>> evidence_;
   CodingTrial* on_trial_ = nullptr;
   Evidence* timed_ = nullptr;

@@ -15,6 +15,7 @@
 #include <system_error>
 #include <thread>
 
+#include "entry/in_finalize.hpp"
 #include "job/library_traits.hpp"
 #include "job/warn.hpp"
 #include "job/world.hpp"
@@ -73,7 +74,6 @@ void await_return(const Watch& w) {
   if (!returns_by(limit + std::chrono::milliseconds(500 + 800 * std::min(w.rank, 12)))) end_run(w.limit_s, w.known);
 }
 
-/// The library deletes the attributes of MPI_COMM_SELF first of all in MPI_Finalize, the latest first.
 int begin(MPI_Comm, int, void* watch, void*) {
   const std::unique_ptr<Watch> w(static_cast<Watch*>(watch));
   PMPI_Barrier(MPI_COMM_WORLD);
@@ -99,11 +99,8 @@ void prepare_finalize_watch() {
   MPI_Comm parent = MPI_COMM_NULL;
   PMPI_Comm_get_parent(&parent);
   if (limit_s == 0 || size == 1 || parent != MPI_COMM_NULL) return;
-  int keyval = MPI_KEYVAL_INVALID;
-  PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, begin, &keyval, nullptr);
   std::unique_ptr<Watch> watch(new Watch{limit_s, rank, known});
-  if (PMPI_Comm_set_attr(MPI_COMM_SELF, keyval, watch.get()) == MPI_SUCCESS) static_cast<void>(watch.release());
-  PMPI_Comm_free_keyval(&keyval);
+  if (call_in_finalize(begin, watch.get())) static_cast<void>(watch.release());
 }
 
 void finalize_returned() { has_returned = true; }

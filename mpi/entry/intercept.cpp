@@ -58,7 +58,7 @@ void after_multicasts(PreparedSchedule& prepared, const Choice& choice, CommStat
   const std::string* const why = prepared.executor->why_no_groups();
   if (why == nullptr) return;
   if (prepared.without_groups.empty()) prepared.without_groups = choice.to_string() + " without multicast: " + *why;
-  state.decisions().note(choice.algorithm->collective, prepared.without_groups);
+  state.decisions().note_copy(choice.algorithm->collective, prepared.without_groups);
 }
 
 /// Runs the choice's schedule, for which ranks have told each other what they must know.

@@ -13,6 +13,7 @@
 #include "entry/comm_state.hpp"
 #include "entry/device_buffers.hpp"
 #include "entry/finalize_watch.hpp"
+#include "entry/in_finalize.hpp"
 #include "entry/learned.hpp"
 #include "entry/node_report.hpp"
 #include "entry/operations.hpp"
@@ -23,6 +24,7 @@
 #include "job/first_process.hpp"
 #include "job/library_parameters.hpp"
 #include "job/profile_store.hpp"
+#include "job/progress_hook.hpp"
 #include "job/static_variables.hpp"
 #include "job/warn.hpp"
 #include "job/world.hpp"
@@ -51,6 +53,43 @@ bool is_first_start(StartedBy how) {
   StartedBy expected = StartedBy::nobody;
   return started_by.compare_exchange_strong(expected, how);
 }
+
+/// Writes the summary and frees all communicators' state.
+void end() {
+  if (!world.active) return;
+  stop_multicast();
+  if (summary::enabled()) {
+    summary::write({{"plan", plan_row, print_plan},
+                    {"network", network_row, print_network},
+                    {"facts", facts_row, print_facts},
+                    {"tried", learned::rows, learned::print},
+                    {"within_nodes", node_row, print_node},
+                    {"multicast", multicast_row, print_multicast},
+                    {"compressing", compression_terms, print_compression_terms},
+                    {"compression", compression_rows, print_compression}});
+  }
+  if (world.settings.keeps_learned()) save_learned(learned::rules());
+  trace::finish();
+  learned::finish_sharing();
+  finish_gatherings();
+  operations::forget_all();
+  persistent::release_all();
+  forget_watched_requests();
+  world.active = false;
+  stop_capture();
+  stop_framing();
+  CommState::release();
+  ProgramRequest::release();
+  release_datatypes();
+  stop_world();
+}
+
+int end_in_finalize(MPI_Comm, int, void*, void*) {
+  end();
+  return MPI_SUCCESS;
+}
+
+bool ends_in_finalize = false;
 
 }  // namespace
 
@@ -82,6 +121,7 @@ void after_init() {
     check_placement();
     prepare_datatypes();
     prepare_finalize_watch();
+    ends_in_finalize = call_in_finalize(end_in_finalize, nullptr);
     CommState::prepare();
     start_capture();
     trace::start();
@@ -95,33 +135,9 @@ void after_init() {
 }
 
 void before_finalize() {
-  if (!world.active) return;
   stop_progress_thread();
-  stop_multicast();
-  if (summary::enabled()) {
-    summary::write({{"plan", plan_row, print_plan},
-                    {"network", network_row, print_network},
-                    {"facts", facts_row, print_facts},
-                    {"tried", learned::rows, learned::print},
-                    {"within_nodes", node_row, print_node},
-                    {"multicast", multicast_row, print_multicast},
-                    {"compressing", compression_terms, print_compression_terms},
-                    {"compression", compression_rows, print_compression}});
-  }
-  if (world.settings.keeps_learned()) save_learned(learned::rules());
-  trace::finish();
-  learned::finish_sharing();
-  finish_gatherings();
-  operations::forget_all();
-  persistent::release_all();
-  forget_watched_requests();
-  world.active = false;
-  stop_capture();
-  stop_framing();
-  CommState::release();
-  ProgramRequest::release();
-  release_datatypes();
-  stop_world();
+  progress_hook::before_finalize();
+  if (!ends_in_finalize) end();
 }
 
 void after_finalize() {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cinttypes>
 #include <cstdio>
 #include <map>
 #include <mutex>
@@ -148,14 +150,16 @@ std::optional<ModelAnswer> compute(const Question& question, const CommShape& sh
 
 namespace {
 
-/// An answer as text, for the other ranks; numbers with all their digits.
+/// An answer as text, for the other ranks. Its numbers are their bits, which no rank's locale reads in another way.
 constexpr std::size_t most_text_bytes = 512;
+
+std::uint64_t bits(double number) { return std::bit_cast<std::uint64_t>(number); }
 
 std::string text_of(const std::optional<ModelAnswer>& answer) {
   if (!answer) return "";
   std::array<char, most_text_bytes> text{};
-  const double library_s = answer->library_s.value_or(-1);
-  const int length = std::snprintf(text.data(), text.size(), "%a %a %a %d %s", answer->own_s, library_s, answer->enough,
+  const int length = std::snprintf(text.data(), text.size(), "%" PRIx64 " %" PRIx64 " %" PRIx64 " %d %s",
+                                   bits(answer->own_s), bits(answer->library_s.value_or(-1)), bits(answer->enough),
                                    answer->guessed ? 1 : 0, answer->own.to_string().c_str());
   return length > 0 && static_cast<std::size_t>(length) < text.size() ? std::string(text.data()) : "";
 }
@@ -163,10 +167,13 @@ std::string text_of(const std::optional<ModelAnswer>& answer) {
 std::optional<ModelAnswer> answer_of(const std::string& text, Collective collective) {
   if (text.empty()) return std::nullopt;
   ModelAnswer answer;
-  double library_s = 0;
+  std::uint64_t own = 0, library = 0, enough = 0;
   int guessed = 0, read = 0;
-  if (std::sscanf(text.c_str(), "%la %la %la %d %n", &answer.own_s, &library_s, &answer.enough, &guessed, &read) < 4)
-    return std::nullopt;
+  const auto* const form = "%" SCNx64 " %" SCNx64 " %" SCNx64 " %d %n";
+  if (std::sscanf(text.c_str(), form, &own, &library, &enough, &guessed, &read) < 4) return std::nullopt;
+  answer.own_s = std::bit_cast<double>(own);
+  answer.enough = std::bit_cast<double>(enough);
+  const auto library_s = std::bit_cast<double>(library);
   answer.own = parse_choice(collective, std::string_view(text).substr(static_cast<std::size_t>(read)));
   if (library_s >= 0) answer.library_s = library_s;
   answer.guessed = guessed != 0;

@@ -85,6 +85,8 @@ Hook& hook() {
   return found;
 }
 
+std::atomic<bool> finalizes{false};
+
 int poll(MPIX_Async_thing) {
   const Look look = called.load(std::memory_order_acquire);
   if (look == nullptr) return MPIX_ASYNC_DONE;
@@ -116,9 +118,11 @@ void release() {
   hook().added = false;
 }
 
+void before_finalize() {}
+
 #elif defined(ANTIPHON_ABI_MPICH)
 
-bool available() { return hook().complete(); }
+bool available() { return !finalizes && hook().complete(); }
 
 void call_back(Look look) {
   called.store(look, std::memory_order_release);
@@ -127,11 +131,17 @@ void call_back(Look look) {
 
 void release() { called.store(nullptr, std::memory_order_release); }
 
+void before_finalize() {
+  finalizes = true;
+  release();
+}
+
 #else
 
 bool available() { return false; }
 void call_back(Look) {}
 void release() {}
+void before_finalize() {}
 
 #endif
 

@@ -18,6 +18,8 @@ using Look = bool (*)(bool& completed);
 void call_back(Look look);
 /// Ends all of it; called before the library ends.
 void release();
+/// MPICH has no hook any more while MPI_Finalize calls the program's functions: waits advance operations there.
+void before_finalize();
 
 namespace detail {
 inline constinit thread_local bool inside [[gnu::tls_model("initial-exec")]] = false;

@@ -66,10 +66,14 @@ void record_into(Recorder* recorder, double from_s) {
   recorder_zero_s = from_s;
 }
 
-void record(const std::string& shape, const std::string& definitions, double began_s, double ended_s) {
+void record_definition(const std::string& bytes) {
+  const std::lock_guard lock(mutex);
+  if (current != nullptr) current->entry(bytes);
+}
+
+void record(const std::string& shape, double began_s, double ended_s) {
   const std::lock_guard lock(mutex);
   if (current == nullptr) return;
-  if (!definitions.empty()) current->entry(definitions);
   current->call(shape, ns_since(recorder_zero_s, began_s), static_cast<std::int64_t>((ended_s - began_s) * 1e9));
 }
 

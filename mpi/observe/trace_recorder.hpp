@@ -39,9 +39,11 @@ class Recorder {
 /// Makes record() write to `recorder`, with times that count from `zero_s` (as now_s()); null stops that.
 void record_into(Recorder* recorder, double zero_s);
 
-/// Writes a call from its shape, and before it the definitions that it needs (such as a new communicator). It is
-/// thread-safe.
-void record(const std::string& shape, const std::string& definitions, double began_s, double ended_s);
+/// Writes a definition that calls after it need, as of a new communicator. It is thread-safe, as record() is.
+void record_definition(const std::string& bytes);
+
+/// Writes a call from its shape.
+void record(const std::string& shape, double began_s, double ended_s);
 
 /// Converts a time to the nanoseconds that record() writes.
 std::int64_t ns_since(double zero_s, double at_s);

@@ -2,7 +2,6 @@
 #include "observe/trace_shape.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <mutex>
 
 #include "call/datatype.hpp"
@@ -41,8 +40,8 @@ constexpr std::uint64_t communicator_key = 1;
 constexpr std::uint64_t outside_world = 0xffffffff;
 
 int keyval = MPI_KEYVAL_INVALID;
-std::atomic<std::uint64_t> communicators{0};
 std::mutex communicator_mutex;
+std::uint64_t communicators = 0;  ///< under the mutex
 
 /// Adds the ranks in MPI_COMM_WORLD of a communicator's (local) group: all of them, or a progression.
 void add_members(Encoder& e, MPI_Comm comm) {
@@ -61,15 +60,21 @@ void add_members(Encoder& e, MPI_Comm comm) {
   }
 }
 
-/// Returns the communicator's number; adds its definition to `definitions` if it is new.
-std::uint64_t number_of(MPI_Comm comm, std::string& definitions) {
+/// Returns the number that the communicator has already; 0: none.
+std::uint64_t known_number(MPI_Comm comm) {
   void* value = nullptr;
   int found = 0;
   PMPI_Comm_get_attr(comm, keyval, static_cast<void*>(&value), &found);
-  if (found != 0) return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(value));
+  return found == 0 ? 0 : static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(value));
+}
+
+/// Returns the communicator's number; records its definition if it is new.
+std::uint64_t number_of(MPI_Comm comm) {
+  if (const std::uint64_t known = known_number(comm); known != 0) return known;
+  // Definitions stand in the trace in the order of their numbers, and before the calls of any thread that use them.
   const std::lock_guard lock(communicator_mutex);
+  if (const std::uint64_t known = known_number(comm); known != 0) return known;
   const std::uint64_t number = ++communicators;
-  PMPI_Comm_set_attr(comm, keyval, reinterpret_cast<void*>(static_cast<std::uintptr_t>(number)));
   Encoder e;
   e.varint(communicator_key);
   e.varint(number);
@@ -81,7 +86,8 @@ std::uint64_t number_of(MPI_Comm comm, std::string& definitions) {
   PMPI_Comm_test_inter(comm, &inter);
   e.varint(inter != 0 ? 1 : 0);
   add_members(e, comm);
-  definitions += e.bytes();
+  record_definition(e.bytes());
+  PMPI_Comm_set_attr(comm, keyval, reinterpret_cast<void*>(static_cast<std::uintptr_t>(number)));
   return number;
 }
 
@@ -117,13 +123,12 @@ class Shape {
   void flag(Flag f) { flags_ |= f; }
   void write(std::uint64_t function, MPI_Comm comm, double began_s) {
     if (flags_ != 0) number(flags, flags_);
-    std::string definitions;
     Encoder all;
     all.varint(function);
-    all.varint(comm == MPI_COMM_NULL ? 0 : number_of(comm, definitions));
+    all.varint(comm == MPI_COMM_NULL ? 0 : number_of(comm));
     all.varint(count_);
     all.append(fields_.bytes());
-    record(all.bytes(), definitions, began_s, now_s());
+    record(all.bytes(), began_s, now_s());
   }
 
  private:

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <cerrno>
 #include <cstdlib>
 
 #include "start/job_data.hpp"
@@ -27,16 +28,25 @@ int number(const char* variable) {
   return *end == '\0' && value >= 0 && value < 1 << 30 ? static_cast<int>(value) : -1;
 }
 
+/// Repeats a system call that the program's signals interrupt.
+template <class SystemCall>
+auto unbroken(SystemCall&& call) {
+  auto result = call();
+  while (result == -1 && errno == EINTR) result = call();
+  return result;
+}
+
 /// Sends a command and returns the answer, or "" if none comes.
 std::string ask(const std::string& command) {
   const std::string line = command + "\n";
-  if (send(fd, line.data(), line.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(line.size())) return "";
+  const ssize_t sent = unbroken([&] { return send(fd, line.data(), line.size(), MSG_NOSIGNAL); });
+  if (sent != static_cast<ssize_t>(line.size())) return "";
   std::string answer;
   while (answer.empty() || answer.back() != '\n') {
     char part[1024];
     pollfd readable{fd, POLLIN, 0};
-    if (poll(&readable, 1, patience_ms) != 1) return "";
-    const ssize_t got = recv(fd, part, sizeof part, 0);
+    if (unbroken([&] { return poll(&readable, 1, patience_ms); }) != 1) return "";
+    const ssize_t got = unbroken([&] { return recv(fd, part, sizeof part, 0); });
     if (got <= 0) return "";
     answer.append(part, static_cast<std::size_t>(got));
   }

@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <climits>
-#include <cstdlib>
 #include <string_view>
 
 #include "antiphon/text.hpp"
@@ -83,9 +83,10 @@ Rate rate_of(const std::string& root, const std::string& name, int levels) {
 
 /// Reads "100 Gb/sec (4X EDR)".
 std::int64_t rate_of_text(const std::string& text) {
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  return std::string_view(end).substr(0, 3) == " Gb" ? static_cast<std::int64_t>(value * bits_of_gigabit) : 0;
+  double value = 0;
+  const char* const last = text.data() + text.size();
+  const char* const end = std::from_chars(text.data(), last, value).ptr;  // strtod() would heed the program's locale
+  return std::string_view(end, last).substr(0, 3) == " Gb" ? static_cast<std::int64_t>(value * bits_of_gigabit) : 0;
 }
 
 void read_ports(Device& device, const std::string& root) {

@@ -134,6 +134,11 @@ def test_types_of_kinds_and_arguments_of_the_root(native: Mpi, verified: Check) 
     verified(native, 4, "kinds.c", ANTIPHON_FORCE="*:on")
 
 
+def test_structures(native: Mpi, verified: Check) -> None:
+    """GIVEN structures and vectors with and without gaps THEN collectives bring what MPI_Pack reads of them."""
+    verified(native, 4, "structures.c", ANTIPHON_FORCE="*:on", ANTIPHON_NODES="a,a,b,b")
+
+
 def test_more_communicators_than_the_library_can_make_twice(wheel: Mpi, verified: Check) -> None:
     """GIVEN communicators that leave no room for Antiphon's own THEN the library does the calls on the others."""
     result = verified(wheel, 2, "many_comms.c", 1400, options=[INCLUDE], ANTIPHON_FORCE="bcast:flat")

@@ -206,6 +206,14 @@ def test_point_to_point_is_traced(wheel: Mpi, compiled: Run, run_ranks: Run, tmp
         assert calls["MPI_Wait"].requests == 1
 
 
+def test_traces_of_threads(native: Mpi, tmp_path: Path, verified: Run) -> None:
+    """GIVEN threads that meet new communicators at once THEN the trace defines all of them, in order."""
+    path = tmp_path / "threads.trace"
+    verified(native, 2, "threads.c", options=["-lpthread"], ANTIPHON_TRACE=str(path))
+    used = {call.comm.number for call in Trace.load(path).ranks[0].calls if call.function == "MPI_Allreduce"}
+    assert len(used) == 400
+
+
 def test_trace_of_a_rank_that_dies(wheel: Mpi, compiled: Run, run_ranks: Run, tmp_path: Path) -> None:
     """GIVEN a rank that is killed THEN what the ranks had recorded can be joined."""
     source = tmp_path / "dies.c"

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,3 +40,13 @@ def test_what_a_program_does_in_finalize_has_time(
     result = run_ranks(wheel, 2, [program, "works"], ANTIPHON_FINALIZE_SECONDS="1")
     assert result.returncode == 0, result.text
     assert result.text.count(" has worked") == 2 and TOO_LONG not in result.text, result.text
+
+
+@pytest.mark.parametrize("threads", [(), ("threads",)], ids=["single", "threads"])
+def test_what_attributes_of_the_process_do_goes_on(
+    wheel: Mpi, threads: tuple[str, ...], verified: Callable[..., Any]
+) -> None:
+    """GIVEN calls that delete functions of MPI_COMM_SELF make in MPI_Finalize THEN they are done as before it."""
+    variables = {"ANTIPHON_FORCE": "*:on", "ANTIPHON_COMPRESS": "force", "ANTIPHON_NODES": "a,b,c"}
+    result = verified(wheel, 3, "at_finalize.c", *threads, limit_s=40, **variables)
+    assert result.used("bcast").keys() != {"library"}

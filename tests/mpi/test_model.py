@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -68,3 +70,16 @@ def test_short_calls_are_asked_about_when_they_come_often(
     assert result.returncode == 0, result.text
     assert count(result, by_library=True) == 16
     assert count(result, by_library=False) == 14
+
+
+def test_ranks_may_write_numbers_differently(native: Mpi, verified: Callable[..., Any], tmp_path: Path) -> None:
+    """GIVEN a decimal comma on the rank that asks the model THEN all ranks read its answer, and none waits for ever."""
+    made = tmp_path / "de_DE.UTF-8"
+    if (
+        shutil.which("localedef") is None
+        or subprocess.run(
+            ["localedef", "-i", "de_DE", "-f", "UTF-8", made], capture_output=True, check=False
+        ).returncode
+    ):
+        pytest.skip("this system cannot make a locale (Debian: package locales)")
+    verified(native, RANKS, "decimal_comma.c", limit_s=40, LOCPATH=str(tmp_path), **NODES)

@@ -209,6 +209,11 @@ def test_a_script_around_another_library(library: Mpi, compiled: Compile, tmp_pa
     assert len(said) == 1 and "does not fit" in said[0], done.stderr
 
 
+def test_signals_interrupt_the_start(native: Mpi, verified: Run) -> None:
+    """GIVEN a timer's signals in MPI_Init THEN what ranks tell the launcher is not broken off."""
+    verified(native, 4, "signals.c", ANTIPHON_FORCE="*:on", limit_s=40)
+
+
 def test_a_launcher_that_cannot_be_asked(compiled: Compile, run_ranks: Run, tmp_path: Path) -> None:
     """GIVEN ranks that do not know Hydra as Hydra THEN they stay apart unless the user vouches for all of them."""
     library = next((m for m in MPIS if m.abi == "mpich"), None)
