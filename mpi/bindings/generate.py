@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import generate_entries
+import generate_narrow
 import generate_p2p
 import pympistandard
 
@@ -161,6 +162,12 @@ def c_wrapper(procedure: pympistandard.Procedure, large: bool) -> str:
     return generate_entries.entries(express, lines)
 
 
+def described(procedure: pympistandard.Procedure) -> list[str]:
+    """Returns a collective's initialisers of Call, and none for any other call."""
+    names = [p.name for p in procedure.express.iso_c.parameters]
+    return [] if hooks_of(procedure) or procedure.name in INSTEAD else list(call_fields(procedure, names))
+
+
 def includes(headers: list[str]) -> str:
     return "".join(f'#include "{header}"\n' for header in headers)
 
@@ -181,10 +188,12 @@ def main() -> int:
     pympistandard.use_api_version(1, force_bundled=True)
     procedures = calls(HERE / "calls.txt")
     messages = calls(HERE / "calls_p2p.txt")
+    narrow = [(p, described(p)) for p in procedures] + [(p, []) for p in messages]
     files = {
         "bindings/wrappers.gen.cpp": c_file(procedures),
         "call/p2p_calls.gen.hpp": generate_p2p.enumeration(messages, HEADER_OF_MESSAGES),
         "bindings/wrappers_p2p.gen.cpp": generate_p2p.c_file(messages, HEADER_OF_MESSAGES),
+        "bindings/narrow.gen.cpp": generate_narrow.c_file(narrow, HEADER_OF_BOTH),
         "job/library_calls.gen.hpp": generate_entries.library_calls(procedures, messages, HEADER_OF_BOTH),
     }
     for name, text in files.items():

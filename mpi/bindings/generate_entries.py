@@ -56,7 +56,9 @@ def library_calls(collectives: list[Procedure], messages: list[Procedure], heade
         "/// Tools behind this object that come back by PMPI_X; null where there is none.\n"
         "extern LibraryCalls tools_behind;\n"
         "/// What a call of MPI_X goes to if it is not done here: the library, or a tool that would not come back.\n"
-        "extern LibraryCalls next_in_line;\n\n"
+        "extern LibraryCalls next_in_line;\n"
+        "/// Calls with large counts, done by calls with small ones of the library; null for others.\n"
+        "extern const LibraryCalls narrow_calls;\n\n"
         "}  // namespace antiphon::mpi\n\n"
         f"// This object defines PMPI_X, too, but what it calls by these names itself is the library's.\n{macros}"
     )

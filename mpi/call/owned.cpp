@@ -2,22 +2,21 @@
 #include "call/owned.hpp"
 
 #include "antiphon/error.hpp"
+#include "call/significant.hpp"
 
 namespace antiphon::mpi {
 
 OwnedCall::OwnedCall(const Call& given, int rank, int size) : call_(given) {
-  // What only the root's arguments say may be anything elsewhere.
-  const bool scatters = given.collective == Collective::scatter || given.collective == Collective::scatterv;
-  const bool gathers = given.collective == Collective::gather || given.collective == Collective::gatherv;
-  const bool sends = given.sendbuf != MPI_IN_PLACE && (!scatters || rank == given.root);
-  const bool receives = given.recvbuf != MPI_IN_PLACE && (!gathers || rank == given.root);
+  const Significant lengths = significant(given, rank, size);
+  const bool sends = lengths.send > 0;
+  const bool receives = lengths.receive > 0;
   if (is_reduction(given.collective)) kept_.emplace(given.op, given.sendtype);
   else if (sends) call_.sendtype = keep(given.sendtype);
   if (receives) call_.recvtype = keep(given.recvtype);
-  call_.sendcounts = sends ? keep(given.sendcounts, size) : Integers{};
-  call_.senddispls = sends ? keep(given.senddispls, size) : Integers{};
-  call_.recvcounts = receives ? keep(given.recvcounts, size) : Integers{};
-  call_.recvdispls = receives ? keep(given.recvdispls, size) : Integers{};
+  call_.sendcounts = keep(given.sendcounts, lengths.send);
+  call_.senddispls = keep(given.senddispls, lengths.send);
+  call_.recvcounts = keep(given.recvcounts, lengths.receive);
+  call_.recvdispls = keep(given.recvdispls, lengths.receive);
   call_.sendtypes = sends ? keep(given.sendtypes, call_.sendcounts, size) : nullptr;
   call_.recvtypes = receives ? keep(given.recvtypes, call_.recvcounts, size) : nullptr;
 }
@@ -27,7 +26,7 @@ OwnedCall::~OwnedCall() {
 }
 
 Integers OwnedCall::keep(const Integers& given, int size) {
-  if (!given.present()) return {};
+  if (!given.present() || size == 0) return {};
   auto& copy = numbers_.emplace_back(std::make_unique<long[]>(static_cast<std::size_t>(size)));
   for (int i = 0; i < size; ++i) copy[static_cast<std::size_t>(i)] = given[i];
   return {copy.get()};

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "entry/aside.hpp"
 
-#include <array>
-#include <vector>
-
+#include "call/narrowed.hpp"
+#include "call/significant.hpp"
 #include "entry/waits.hpp"
 
 namespace antiphon::mpi {
 
 namespace {
-
-bool is_large(const Integers& given) { return given.present() && given.small() == nullptr; }
 
 /// Starts alltoallw or a neighbour collective; counts fit int.
 int start_form(const Call& c, MPI_Request* request) {
@@ -91,34 +88,26 @@ int start(const Call& c, MPI_Request* request) {
   return is_reduction(c.collective) ? start_reduction(c, request) : start_movement(c, request);
 }
 
-bool fits_int(std::int64_t count) { return count == static_cast<int>(count); }
-
-/// Makes large counts and places small where they fit. Only the root may have any, and the others must start the same
-/// kind of call. Returns false if one does not fit.
-bool make_small(Integers& given, int size, std::vector<int>& room) {
-  if (!is_large(given)) return true;
-  for (int i = 0; i < size; ++i) {
-    if (!fits_int(given[i])) return false;
-    room.push_back(static_cast<int>(given[i]));
-  }
-  given = Integers(room.data());
-  return true;
+/// Returns the call with small counts and places. Only the root may have large ones, and the others must start the same
+/// kind of call.
+Call with_small_counts(Call c, Narrowed& narrowed) {
+  const Significant lengths = significant(c);
+  c.sendcount = narrowed.count(c.sendcount, lengths.send);
+  c.recvcount = narrowed.count(c.recvcount, lengths.receive);
+  c.sendcounts = narrowed.array(c.sendcounts, lengths.send);
+  c.recvcounts = narrowed.array(c.recvcounts, lengths.receive);
+  if (c.form == Form::neighbor_alltoallw) return c;  // its places are never small
+  c.senddispls = narrowed.array(c.senddispls, lengths.send);
+  c.recvdispls = narrowed.array(c.recvdispls, lengths.receive);
+  return c;
 }
 
 }  // namespace
 
 bool run_aside(const Call& given, int& result) {
-  Call c = given;
-  if (!fits_int(c.sendcount) || !fits_int(c.recvcount)) return false;
-  if (c.form != Form::plain && (is_large(c.sendcounts) || is_large(c.recvcounts))) return false;
-  std::array<std::vector<int>, 4> rooms;
-  if (c.form == Form::plain) {
-    int size = 0;
-    PMPI_Comm_size(c.comm, &size);
-    if (!make_small(c.sendcounts, size, rooms[0]) || !make_small(c.senddispls, size, rooms[1]) ||
-        !make_small(c.recvcounts, size, rooms[2]) || !make_small(c.recvdispls, size, rooms[3]))
-      return false;
-  }
+  Narrowed narrowed;
+  const Call c = with_small_counts(given, narrowed);
+  if (!narrowed.fits()) return false;
   MPI_Request request = MPI_REQUEST_NULL;
   result = start(c, &request);
   if (result == MPI_SUCCESS) result = wait_for(request);

@@ -6,6 +6,7 @@
 
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "job/first_process.hpp"
@@ -28,6 +29,7 @@ namespace {
 static_assert(sizeof(LibraryCalls) == library_call_names.size() * sizeof(void*), "a table of functions, nothing else");
 
 void** slots(LibraryCalls& calls) { return reinterpret_cast<void**>(&calls); }
+void* const* slots(const LibraryCalls& calls) { return reinterpret_cast<void* const*>(&calls); }
 
 /// Returns the file that holds an address, and null for this object itself.
 const char* foreign_file_of(void* address) {
@@ -91,15 +93,20 @@ AddressRange code_of(void* function) {
   return search.found;
 }
 
-/// A foreign library may lack the call with large counts that mpi4py then finds here. Returns its call with small ones,
-/// which takes the same words; null where the counts are in arrays, which it does not.
-void* small_count_of(void* handle, const std::string& profiling_name) {
-  const bool has_arrays =
-      profiling_name.find("catterv") != std::string::npos || profiling_name.find("atherv") != std::string::npos ||
-      profiling_name.find("toallv") != std::string::npos || profiling_name.find("toallw") != std::string::npos ||
-      (profiling_name.find("duce_scatter") != std::string::npos && profiling_name.find("block") == std::string::npos);
-  if (library_fits || has_arrays || !profiling_name.ends_with("_c")) return nullptr;
-  return dlsym(handle, profiling_name.substr(0, profiling_name.size() - 2).c_str());
+/// Tells whether a call has counts in arrays.
+bool has_arrays(std::string_view call) {
+  const auto is = [&](std::string_view part) { return call.find(part) != std::string_view::npos; };
+  return is("catterv") || is("atherv") || is("toallv") || is("toallw") || (is("duce_scatter") && !is("block"));
+}
+
+/// Returns what stands for a call with large counts that the library lacks, but which mpi4py then finds here; null for
+/// any other call. A foreign library's call with small counts takes the same words, except where they are arrays.
+void* by_small_counts(void* handle, std::size_t i) {
+  const std::string call = library_call_names[i];
+  if (!call.ends_with("_c")) return nullptr;
+  void* const small = dlsym(handle, ("PMPI_" + call.substr(0, call.size() - 2)).c_str());
+  if (small != nullptr && library_fits) return slots(narrow_calls)[i];
+  return has_arrays(call) ? nullptr : small;
 }
 
 /// Fills in one call's row of the three tables.
@@ -107,7 +114,7 @@ void find_call(void* handle, std::size_t i) {
   const std::string name = std::string("MPI_") + library_call_names[i];
   const std::string profiling_name = 'P' + name;
   void* own = dlsym(handle, profiling_name.c_str());
-  if (own == nullptr) own = small_count_of(handle, profiling_name);
+  if (own == nullptr) own = by_small_counts(handle, i);
   slots(library)[i] = own != nullptr ? own : reinterpret_cast<void*>(&missing_in_library);
   slots(next_in_line)[i] = slots(library)[i];
   void* const by_library = dlsym(handle, name.c_str());

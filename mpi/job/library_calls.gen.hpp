@@ -456,6 +456,8 @@ extern LibraryCalls library;
 extern LibraryCalls tools_behind;
 /// What a call of MPI_X goes to if it is not done here: the library, or a tool that would not come back.
 extern LibraryCalls next_in_line;
+/// Calls with large counts, done by calls with small ones of the library; null for others.
+extern const LibraryCalls narrow_calls;
 
 }  // namespace antiphon::mpi
 

@@ -83,10 +83,12 @@ def test_what_a_probe_found_stays_behind_earlier_messages(wheel: Mpi, compress: 
     verified(wheel, 2, "overtaking.c", ANTIPHON_COMPRESS=compress, limit_s=40)
 
 
-@pytest.mark.parametrize("call", ["replace", "neighbours", "gatherv", "gatherv_c", "alltoallv", "control1"])
+@pytest.mark.parametrize(
+    "call", ["replace", "neighbours", "neighbours_c", "gatherv", "gatherv_c", "alltoallv", "control1"]
+)
 def test_a_persistent_collective_goes_on_in_waits(wheel: Mpi, call: str, verified: Run) -> None:
     """GIVEN ranks in a blocking call that one rank comes to after a wait for an operation of all THEN no rank hangs."""
-    others = "*:library" if call == "gatherv_c" else "*:on;gatherv:binomial;alltoallv:nested"
+    others = "*:library" if call.endswith("_c") else "*:on;gatherv:binomial;alltoallv:nested"
     force = f"{others};allreduce:ring"
     variables = {"ANTIPHON_FORCE": force, "ANTIPHON_NODES": "a,a,b,b"}
     verified(wheel, 4, "waits_beside.c", call, options=[INCLUDE], limit_s=40, **variables)

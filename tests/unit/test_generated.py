@@ -15,6 +15,7 @@ OUTPUT = [
     "bindings/wrappers.gen.cpp",
     "call/p2p_calls.gen.hpp",
     "bindings/wrappers_p2p.gen.cpp",
+    "bindings/narrow.gen.cpp",
     "job/library_calls.gen.hpp",
 ]
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* All ranks start a persistent reduction. Rank 0 waits for it and then comes to a blocking call, in which all others
  * wait first: the reduction must go on there. Prints "verified". Arguments: the blocking calls, one or more of
- *   replace, neighbours, gatherv, gatherv_c, alltoallv, control1 */
+ *   replace, neighbours, neighbours_c, gatherv, gatherv_c, alltoallv, control1 */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -41,20 +41,34 @@ static void gatherv(int number) {
     for (int i = 0; i <= r; i++) wrong += all[r * block + i] != r + number + i;
 }
 
-/* Only the root has counts, and these are large ones. */
-static void gatherv_c(int number) {
 #if MPI_VERSION >= 4
+/* Only the root has counts, and these are large ones. Elsewhere they are rubbish. */
+static void gatherv_c(int number) {
   int mine[block], all[most_ranks * block];
   MPI_Count counts[most_ranks];
   MPI_Aint offsets[most_ranks];
+  void* const nowhere = (void*)16;
   for (int i = 0; i < block; i++) mine[i] = rank + number + i;
   for (int r = 0; r < size; r++) counts[r] = r + 1, offsets[r] = r * block;
-  MPI_Gatherv_c(mine, rank + 1, MPI_INT, rank == 0 ? all : NULL, rank == 0 ? counts : NULL, rank == 0 ? offsets : NULL,
-                MPI_INT, 0, ring);
+  MPI_Gatherv_c(mine, rank + 1, MPI_INT, rank == 0 ? all : nowhere, rank == 0 ? counts : nowhere,
+                rank == 0 ? offsets : nowhere, MPI_INT, 0, ring);
   for (int r = 0; rank == 0 && r < size; r++)
     for (int i = 0; i <= r; i++) wrong += all[r * block + i] != r + number + i;
-#endif
 }
+
+/* There is one neighbour on each side, and so nobody may look at a second count. */
+static void neighbours_c(int number) {
+  int mine[block], theirs[block];
+  const MPI_Count counts[] = {block, (MPI_Count)1 << 40};
+  const MPI_Aint offsets[] = {0, (MPI_Aint)1 << 40};
+  for (int i = 0; i < block; i++) mine[i] = rank + number + i;
+  MPI_Neighbor_alltoallv_c(mine, counts, offsets, MPI_INT, theirs, counts, offsets, MPI_INT, ring);
+  for (int i = 0; i < block; i++) wrong += theirs[i] != previous + number + i;
+}
+#else
+#define gatherv_c(number) (void)(number)
+#define neighbours_c(number) (void)(number)
+#endif
 
 static void alltoallv(int number) {
   int mine[most_ranks * block], all[most_ranks * block], counts[most_ranks], offsets[most_ranks];
@@ -76,6 +90,7 @@ static void control1(void) {
 static void call(const char* name, int number) {
   if (strcmp(name, "replace") == 0) replace(number);
   else if (strcmp(name, "neighbours") == 0) neighbours(number);
+  else if (strcmp(name, "neighbours_c") == 0) neighbours_c(number);
   else if (strcmp(name, "gatherv") == 0) gatherv(number);
   else if (strcmp(name, "gatherv_c") == 0) gatherv_c(number);
   else if (strcmp(name, "control1") == 0) control1();
