@@ -53,6 +53,8 @@ HOOKS = {
     "mpi_finalize": ("before_finalize()", "after_finalize()"),
     "mpi_comm_set_info": ("", "apply_info(comm, info)"),
     "mpi_comm_dup_with_info": ("", "apply_info(*newcomm, info)"),
+    "mpi_comm_free": ("const FreeingComm freeing(comm)", ""),
+    "mpi_comm_disconnect": ("const FreeingComm freeing(comm)", ""),
 }
 # These are tried first; a function that returns true has done the call.
 INSTEAD = {
@@ -72,6 +74,7 @@ HEADER = """\
 C_INCLUDES = [
     "call/call.hpp",
     "call/kept_reduction.hpp",
+    "compress/freeing_comm.hpp",
     "entry/intercept.hpp",
     "entry/finalize_watch.hpp",
     "entry/keyvals.hpp",

@@ -3,6 +3,7 @@
 // clang-format off
 #include "call/call.hpp"
 #include "call/kept_reduction.hpp"
+#include "compress/freeing_comm.hpp"
 #include "entry/intercept.hpp"
 #include "entry/finalize_watch.hpp"
 #include "entry/keyvals.hpp"
@@ -820,6 +821,20 @@ static int do_Keyval_create(decltype(library.Keyval_create) next, MPI_Copy_funct
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Keyval_create, (Word copy_fn, Word delete_fn, Word keyval, Word extra_state), copy_fn, delete_fn, keyval, extra_state)
+
+static int do_Comm_free(decltype(library.Comm_free) next, MPI_Comm* comm) {
+  const FreeingComm freeing(comm);
+  const int result = next(comm);
+  return result;
+}
+ANTIPHON_ENTRY_POINTS(Comm_free, (Word comm), comm)
+
+static int do_Comm_disconnect(decltype(library.Comm_disconnect) next, MPI_Comm* comm) {
+  const FreeingComm freeing(comm);
+  const int result = next(comm);
+  return result;
+}
+ANTIPHON_ENTRY_POINTS(Comm_disconnect, (Word comm), comm)
 
 static int do_Init(decltype(library.Init) next, int* argc, char*** argv) {
   before_init();

@@ -12,14 +12,6 @@ namespace antiphon::mpi {
 
 namespace {
 
-/// Tells whether the receiving half needs more than the library.
-bool receives_frames(const ReceiveArguments& in) {
-  if (in.peer == MPI_PROC_NULL || in.count < 0 || in.type == MPI_DATATYPE_NULL) return false;
-  if (may_bring_frame(in) != nullptr) return true;
-  Messages* messages = Messages::of(in.comm);
-  return messages != nullptr && messages->extracted_count.load(std::memory_order_relaxed) != 0;
-}
-
 int receive(const ReceiveArguments& in, MPI_Status* status) {
   return framed::recv(in.buffer, in.count, in.type, in.peer, in.tag, in.comm, status);
 }
@@ -35,7 +27,7 @@ int sendrecv(const SendArguments& out, const ReceiveArguments& in, MPI_Status* s
   Parcel parcel;
   MPI_Request request = MPI_REQUEST_NULL;
   int result = MPI_SUCCESS;
-  const bool frames = receives_frames(in);
+  const bool frames = may_need_look(in) != nullptr;
   if (!start_framed(out, parcel, &request, result)) {
     if (!frames) {
       const bool small = native::small(out.count) && native::small(in.count);
@@ -82,28 +74,52 @@ int library_isendrecv(const SendArguments& out, const ReceiveArguments& in, MPI_
                         static_cast<int>(in.count), in.type, in.peer, in.tag, in.comm, request);
 }
 
-/// Sends the message as it is and receives what may be a frame, with one request of the library for both.
+/// Leaves a send of a copy to itself: the program need not wait for it.
+void leave_alone(MPI_Request send, Parcel parcel) {
+  auto rest = std::make_unique<Tracked>();
+  rest->handle = send;
+  rest->parcel = std::move(parcel);
+  adopt_freed(std::move(rest));
+}
+
+/// Sends the message, and leaves that alone if it is or can be copied; else waits for it.
+int send_copy(SendArguments out, Parcel parcel) {
+  std::int64_t bytes = 0;
+  bool copied = parcel.is_copy();
+  if (!copied && copy_of(out, parcel.packed, bytes)) {
+    copied = true;
+    out.buffer = parcel.packed.data();
+    out.count = bytes;
+    out.type = MPI_BYTE;
+  }
+  MPI_Request send = MPI_REQUEST_NULL;
+  const int result =
+      native::isend(SendMode::standard, out.buffer, out.count, out.type, out.peer, out.tag, out.comm, &send);
+  if (result != MPI_SUCCESS) return result;
+  if (!copied) return PMPI_Wait(&send, MPI_STATUS_IGNORE);
+  leave_alone(send, std::move(parcel));
+  return MPI_SUCCESS;
+}
+
+/// Sends the message as it is and receives what may be a frame, with one request of the library for both. If a probe
+/// has taken the message out, the program's request is that of the receive.
 int send_plain_receive_frame(const SendArguments& out, std::unique_ptr<Receive> r, Parcel parcel,
                              MPI_Request* request) {
+  std::unique_lock matching(r->messages->matching);
+  if (Extracted message; take_extracted(*r->messages, matching, r->wanted.peer, r->wanted.tag, message)) {
+    const int begun = begin_extracted(*r, matching, std::move(message), request);
+    if (begun != MPI_SUCCESS) return begun;
+    track_receive(std::move(r), *request);
+    return send_copy(out, std::move(parcel));
+  }
+  keep_apart(*r);
+  const ReceiveArguments in{r->buffer(), r->count(), r->type(), r->wanted.peer, r->wanted.tag, r->wanted.comm};
+  const int result = library_isendrecv(out, in, request);
+  if (result != MPI_SUCCESS) return result;
+  list_receive(*r, *request);
+  matching.unlock();
   auto tracked = std::make_unique<Tracked>();
   tracked->parcel = std::move(parcel);
-  std::unique_lock matching(r->messages->matching);
-  Extracted message;
-  if (take_extracted(*r->messages, matching, r->wanted.peer, r->wanted.tag, message)) {
-    matching.unlock();
-    r->error = deliver(*r, std::move(message), r->status);
-    r->state = Receive::State::finished;
-    const int result =
-        native::isend(SendMode::standard, out.buffer, out.count, out.type, out.peer, out.tag, out.comm, request);
-    if (result != MPI_SUCCESS) return result;
-  } else {
-    keep_apart(*r);
-    const ReceiveArguments in{r->buffer(), r->count(), r->type(), r->wanted.peer, r->wanted.tag, r->wanted.comm};
-    const int result = library_isendrecv(out, in, request);
-    if (result != MPI_SUCCESS) return result;
-    list_receive(*r);
-    r->request = *request;
-  }
   tracked->handle = *request;
   tracked->receive = std::move(r);
   track(std::move(tracked));
@@ -112,18 +128,8 @@ int send_plain_receive_frame(const SendArguments& out, std::unique_ptr<Receive> 
 
 /// The frame is a copy of the program's message, so the program's request need only be that of the receive.
 int receive_after_frame(const ReceiveArguments& in, Parcel parcel, MPI_Request send, MPI_Request* request) {
-  auto rest = std::make_unique<Tracked>();
-  rest->handle = send;
-  rest->parcel = std::move(parcel);
-  adopt_freed(std::move(rest));
+  leave_alone(send, std::move(parcel));
   return framed::irecv(in.buffer, in.count, in.type, in.peer, in.tag, in.comm, request);
-}
-
-/// Returns null if the library's receive is enough.
-std::unique_ptr<Receive> expect_frame_or_extracted(const ReceiveArguments& in) {
-  if (!receives_frames(in)) return nullptr;
-  auto r = expect(in);
-  return r ? std::move(r) : expect_extracted(in, *Messages::of(in.comm));
 }
 
 }  // namespace
@@ -149,7 +155,7 @@ int sendrecv_replace(void* buf, std::int64_t count, MPI_Datatype type, int dest,
   if (start_framed(out, parcel, &request, result)) {
     return result == MPI_SUCCESS ? exchange(in, request, status) : result;
   }
-  if (!receives_frames(in) || !copy_of(out, copy, bytes)) {
+  if (may_need_look(in) == nullptr || !copy_of(out, copy, bytes)) {
     return ANTIPHON_NATIVE(Sendrecv_replace, buf, count, type, dest, sendtag, source, recvtag, comm, status);
   }
   result = native::isend(SendMode::standard, copy.data(), bytes, MPI_BYTE, dest, sendtag, comm, &request);
@@ -167,7 +173,7 @@ int isendrecv(const void* sendbuf, std::int64_t sendcount, MPI_Datatype sendtype
   if (start_framed(out, parcel, &send, result)) {
     return result == MPI_SUCCESS ? receive_after_frame(in, std::move(parcel), send, request) : result;
   }
-  auto r = expect_frame_or_extracted(in);
+  auto r = expect_if_needed(in);
   if (!r) return library_isendrecv(out, in, request);
   return send_plain_receive_frame(out, std::move(r), Parcel(), request);
 }
@@ -182,7 +188,7 @@ int isendrecv_replace(void* buf, std::int64_t count, MPI_Datatype type, int dest
   if (start_framed(out, parcel, &send, result)) {
     return result == MPI_SUCCESS ? receive_after_frame(in, std::move(parcel), send, request) : result;
   }
-  auto r = expect_frame_or_extracted(in);
+  auto r = expect_if_needed(in);
   std::int64_t bytes = 0;
   if (!r || !copy_of(out, parcel.packed, bytes)) {
     return ANTIPHON_NATIVE(Isendrecv_replace, buf, count, type, dest, sendtag, source, recvtag, comm, request);

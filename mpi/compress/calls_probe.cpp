@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A frame does not show the length of the program's message from outside. So a probe that finds one takes it out of the
-// library, decodes it, and keeps it for the receive that will ask for it.
+// library, decodes it when it has arrived, and keeps it for the receive that will ask for it.
 #include <sched.h>
 
+#include <algorithm>
 #include <limits>
 #include <list>
 #include <mutex>
+#include <vector>
 
 #include "compress/framed.hpp"
 #include "compress/mark.hpp"
@@ -25,68 +27,112 @@ bool same(const Extracted& m, int source, int tag) {
   return (source == MPI_ANY_SOURCE || m.source == source) && (tag == MPI_ANY_TAG || m.tag == tag);
 }
 
-std::list<Extracted>::iterator add(Messages& messages, Extracted message) {
-  messages.extracted_count.fetch_add(1, std::memory_order_relaxed);
-  return messages.extracted.insert(messages.extracted.end(), std::move(message));
-}
-
-/// Decodes a message into its place among the extracted ones, and returns its error. `matching` protects the insertion
-/// and is released while decoding.
-int extract_into(Messages& messages, std::unique_lock<Mutex>& matching, Buffer wire, std::int64_t bytes,
-                 MPI_Status& status) {
-  const auto place = add(messages, {status.MPI_SOURCE, status.MPI_TAG, bytes, Buffer(), false});
-  matching.unlock();
-  Extracted decoded = extract(messages, std::move(wire), bytes, status.MPI_SOURCE, status.MPI_TAG);
-  fill_status(status, decoded.source, decoded.tag, decoded.bytes);
-  const int code = decoded.error;
-  matching.lock();
-  *place = std::move(decoded);
-  return code;
-}
-
 bool is_frame_like(std::int64_t bytes) { return may_hold_frame(bytes) && is_frame_length(bytes); }
 
+using Place = std::list<Extracted>::iterator;
+
+/// Keeps a message that has been taken out, and begins to receive a frame. A frame is not waited for: its sender may be
+/// outside MPI, and a probe has to answer at once.
+Place keep(Messages& messages, MPI_Message matched, const MPI_Status& status) {
+  messages.extracted_count.fetch_add(1, std::memory_order_relaxed);
+  const Place place = messages.extracted.emplace(messages.extracted.end());
+  *place = {status.MPI_SOURCE, status.MPI_TAG, bytes_in(status), Buffer(), messages.next_ticket++, true, matched};
+  if (!is_frame_like(place->bytes)) return place;
+  place->data = Buffer(static_cast<std::size_t>(place->bytes));
+  place->error = native::imrecv(place->data.data(), place->bytes, MPI_BYTE, &place->matched, &place->arriving);
+  place->ready = place->error != MPI_SUCCESS;
+  return place;
+}
+
+Extracted remove(Messages& messages, Place place) {
+  Extracted message = std::move(*place);
+  messages.extracted.erase(place);
+  messages.extracted_count.fetch_sub(1, std::memory_order_relaxed);
+  return message;
+}
+
 /// Takes the next message of a source with this tag out of the library, and before it all that the source has sent
-/// earlier: a receive of any tag must find them first. Sets `found` unless another thread was faster.
-int take_in_order(Messages& messages, std::unique_lock<Mutex>& matching, int source, int tag, bool& found,
-                  MPI_Status& status) {
+/// earlier: a receive of any tag must find them first. Does nothing if another thread was faster.
+int take_in_order(Messages& messages, int source, int tag) {
   while (true) {
     MPI_Message message = MPI_MESSAGE_NULL;
+    MPI_Status status;
     int flag = 0;
-    if (const int code = PMPI_Improbe(source, MPI_ANY_TAG, messages.comm(), &flag, &message, &status);
-        code != MPI_SUCCESS || flag == 0)
-      return code;
-    const std::int64_t bytes = bytes_in(status);
-    found = status.MPI_TAG == tag;
-    if (!is_frame_like(bytes)) {
-      add(messages, {source, status.MPI_TAG, bytes, Buffer(), true, message});
-      if (found) return MPI_SUCCESS;
-      continue;
-    }
-    Buffer wire;
-    if (const int code = receive_matched(&message, bytes, wire); code != MPI_SUCCESS) return code;
-    const int code = extract_into(messages, matching, std::move(wire), bytes, status);
-    if (found) return report(code, MPI_SUCCESS, messages.comm());
+    const int code = PMPI_Improbe(source, MPI_ANY_TAG, messages.comm(), &flag, &message, &status);
+    if (code != MPI_SUCCESS || flag == 0) return code;
+    keep(messages, message, status);
+    if (status.MPI_TAG == tag) return MPI_SUCCESS;
   }
 }
 
-/// Tells whether a message is there, and takes it out if it is a frame.
-int look(Messages& messages, int source, int tag, int* flag, MPI_Status* status) {
-  std::unique_lock matching(messages.matching);
+bool contains(const std::vector<int>& sources, int source) {
+  return std::find(sources.begin(), sources.end(), source) != sources.end();
+}
+
+/// Decodes the frames that are there, those of a source in their order. `matching` is released meanwhile.
+void decode_arrived(Messages& messages, std::unique_lock<Mutex>& matching) {
+  std::vector<int> late;  // sources of which a frame is not there
+  for (Extracted& m : messages.extracted) {
+    if (m.ready || contains(late, m.source)) continue;
+    int done = 0;
+    MPI_Status status;
+    if (m.arriving != MPI_REQUEST_NULL) m.error = PMPI_Test(&m.arriving, &done, &status);
+    m.ready = m.error != MPI_SUCCESS;
+    if (done == 0) late.push_back(m.source);  // or another thread is decoding it
+    if (done == 0 || m.ready) continue;
+    matching.unlock();
+    Extracted message = decoded(messages, std::move(m));
+    matching.lock();
+    m = std::move(message);
+    m.ready = true;
+  }
+}
+
+/// Finds the first message that a probe may report, and fills in its status. Its place is the end of the extracted ones
+/// if the library has it. A message behind one of its source that is late waits for that.
+int find(Messages& messages, std::unique_lock<Mutex>& matching, int source, int tag, int* flag, MPI_Status* status,
+         Place& place) {
   while (true) {
-    for (const Extracted& m : messages.extracted) {
-      if (!m.ready || !same(m, source, tag)) continue;
-      fill_status(*status, m.source, m.tag, m.bytes);
+    decode_arrived(messages, matching);
+    std::vector<int> late;
+    for (place = messages.extracted.begin(); place != messages.extracted.end(); ++place) {
+      if (!same(*place, source, tag) || contains(late, place->source)) continue;
       *flag = 1;
-      return MPI_SUCCESS;
+      if (place->ready) return fill_status(*status, place->source, place->tag, place->bytes), MPI_SUCCESS;
+      late.push_back(place->source);
     }
     const int code = PMPI_Iprobe(source, tag, messages.comm(), flag, status);
-    const std::int64_t bytes = code == MPI_SUCCESS && *flag != 0 ? bytes_in(*status) : 0;
-    if (!is_frame_like(bytes)) return code;
-    bool found = false;
-    const int taken = take_in_order(messages, matching, status->MPI_SOURCE, status->MPI_TAG, found, *status);
-    if (taken != MPI_SUCCESS || found) return taken;
+    if (code != MPI_SUCCESS || *flag == 0) return code;
+    if (!is_frame_like(bytes_in(*status)) && !contains(late, status->MPI_SOURCE)) return code;
+    if (const int taken = take_in_order(messages, status->MPI_SOURCE, status->MPI_TAG); taken != MPI_SUCCESS)
+      return taken;
   }
+}
+
+/// Works as MPI_Iprobe, for a message of the library or one that a probe took out.
+int look(Messages& messages, int source, int tag, int* flag, MPI_Status* status) {
+  std::unique_lock matching(messages.matching);
+  Place place;
+  const int code = find(messages, matching, source, tag, flag, status, place);
+  const bool extracted = code == MPI_SUCCESS && *flag != 0 && place != messages.extracted.end();
+  const int error = extracted ? place->error : MPI_SUCCESS;
+  matching.unlock();
+  return code != MPI_SUCCESS ? code : report(error, MPI_SUCCESS, messages.comm());
+}
+
+/// Tells whether a message that a probe would report is on its way, out of the library's sight.
+bool is_late(Messages& messages, int source, int tag) {
+  const std::lock_guard matching(messages.matching);
+  return std::any_of(messages.extracted.begin(), messages.extracted.end(),
+                     [&](const Extracted& m) { return !m.ready && same(m, source, tag); });
+}
+
+/// Waits until it may be useful to look again. A single thread can wait in the library, because nothing else can take
+/// the message.
+int wait_for_news(Messages& messages, int source, int tag) {
+  if (framing_state.threads || is_late(messages, source, tag)) return sched_yield(), MPI_SUCCESS;
+  MPI_Status waited;  // a library may set the error field, which a matched probe must not change
+  return PMPI_Probe(source, tag, messages.comm(), &waited);
 }
 
 /// Holds the messages that MPI_Mprobe or MPI_Improbe gave to the program, by their number.
@@ -139,28 +185,28 @@ bool let_go(MPI_Message message, Held& out) {
 /// Works as MPI_Improbe, for a message of the library or one that a probe took out.
 int match(Messages& messages, int source, int tag, int* flag, MPI_Message* message, MPI_Status* status) {
   std::unique_lock matching(messages.matching);
-  Extracted extracted;
-  if (take_extracted(messages, matching, source, tag, extracted)) {
-    matching.unlock();
-    fill_status(*status, extracted.source, extracted.tag, extracted.bytes);
-    *flag = 1;
-    return hold(messages, std::move(extracted), message);
-  }
-  int code = PMPI_Improbe(source, tag, messages.comm(), flag, message, status);
-  const std::int64_t bytes = code == MPI_SUCCESS && *flag != 0 ? bytes_in(*status) : 0;
-  if (code != MPI_SUCCESS || *flag == 0 || !may_hold_frame(bytes)) return code;
+  Place place;
+  do {
+    int code = find(messages, matching, source, tag, flag, status, place);
+    if (code != MPI_SUCCESS || *flag == 0) return code;
+    if (place != messages.extracted.end()) continue;
+    code = PMPI_Improbe(status->MPI_SOURCE, status->MPI_TAG, messages.comm(), flag, message, status);
+    // The program's own receive would not see that the beginning of a long one travels apart.
+    if (code != MPI_SUCCESS || *flag == 0 || !may_hold_frame(bytes_in(*status))) return code;
+    place = keep(messages, *message, *status);
+  } while (!place->ready);
+  Extracted found = remove(messages, place);
   matching.unlock();
-  Buffer wire;
-  code = receive_matched(message, bytes, wire);
-  if (code != MPI_SUCCESS) return code;
-  extracted = extract(messages, std::move(wire), bytes, status->MPI_SOURCE, status->MPI_TAG);
-  fill_status(*status, extracted.source, extracted.tag, extracted.bytes);
-  code = extracted.error;
-  const int held_code = hold(messages, std::move(extracted), message);
-  return report(code != MPI_SUCCESS ? code : held_code, MPI_SUCCESS, messages.comm());
+  const int error = found.error;
+  const int code = hold(messages, std::move(found), message);
+  return report(error != MPI_SUCCESS ? error : code, MPI_SUCCESS, messages.comm());
 }
 
-Messages* framed_messages(int source, MPI_Comm comm) { return source == MPI_PROC_NULL ? nullptr : Messages::of(comm); }
+/// Returns null if the probe is the library's alone.
+Messages* framed_messages(int source, int tag, MPI_Comm comm) {
+  Messages* const messages = source == MPI_PROC_NULL ? nullptr : Messages::of(comm);
+  return messages != nullptr && messages->may_bring(source, tag) ? messages : nullptr;
+}
 
 }  // namespace
 
@@ -168,46 +214,36 @@ namespace framed {
 
 int iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
   const TendAfter tend;
-  Messages* messages = framed_messages(source, comm);
+  Messages* messages = framed_messages(source, tag, comm);
   if (messages == nullptr) return PMPI_Iprobe(source, tag, comm, flag, status);
   return look(*messages, source, tag, flag, status);
 }
 
 int probe(int source, int tag, MPI_Comm comm, MPI_Status* status) {
-  Messages* messages = framed_messages(source, comm);
+  Messages* messages = framed_messages(source, tag, comm);
   if (messages == nullptr) return PMPI_Probe(source, tag, comm, status);
   int flag = 0;
   while (true) {
     if (const int code = iprobe(source, tag, comm, &flag, status); code != MPI_SUCCESS || flag != 0) return code;
-    // A single thread can wait in the library, because nothing else can take the message.
-    if (!framing_state.threads) {
-      if (const int code = PMPI_Probe(source, tag, comm, status); code != MPI_SUCCESS) return code;
-    } else {
-      sched_yield();
-    }
+    if (const int code = wait_for_news(*messages, source, tag); code != MPI_SUCCESS) return code;
   }
 }
 
 int improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message, MPI_Status* status) {
   const TendAfter tend;
-  Messages* messages = framed_messages(source, comm);
+  Messages* messages = framed_messages(source, tag, comm);
   if (messages == nullptr) return PMPI_Improbe(source, tag, comm, flag, message, status);
   return match(*messages, source, tag, flag, message, status);
 }
 
 int mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
-  Messages* messages = framed_messages(source, comm);
+  Messages* messages = framed_messages(source, tag, comm);
   if (messages == nullptr) return PMPI_Mprobe(source, tag, comm, message, status);
   int flag = 0;
   while (true) {
     const int code = improbe(source, tag, comm, &flag, message, status);
     if (code != MPI_SUCCESS || flag != 0) return code;
-    if (!framing_state.threads) {
-      MPI_Status waited;  // a library may set the error field, which a matched probe must not change
-      if (const int failure = PMPI_Probe(source, tag, comm, &waited); failure != MPI_SUCCESS) return failure;
-    } else {
-      sched_yield();
-    }
+    if (const int failure = wait_for_news(*messages, source, tag); failure != MPI_SUCCESS) return failure;
   }
 }
 
@@ -217,9 +253,9 @@ int mrecv(void* buf, std::int64_t count, MPI_Datatype type, MPI_Message* message
   if (!let_go(*message, mine)) return native::mrecv(buf, count, type, message, status);
   *message = MPI_MESSAGE_NULL;
   const ReceiveArguments wanted{buf, count, type, mine.message.source, mine.message.tag, mine.messages->comm()};
-  auto receive = expect_extracted(wanted, *mine.messages);
+  auto receive = expect(wanted, *mine.messages);
   if (!receive) return report(MPI_ERR_TYPE, MPI_SUCCESS, wanted.comm);
-  return report(deliver(*receive, std::move(mine.message), *status), MPI_SUCCESS, wanted.comm);
+  return receive_extracted(*receive, std::move(mine.message), status);
 }
 
 int imrecv(void* buf, std::int64_t count, MPI_Datatype type, MPI_Message* message, MPI_Request* request) {
@@ -227,10 +263,12 @@ int imrecv(void* buf, std::int64_t count, MPI_Datatype type, MPI_Message* messag
   if (!let_go(*message, mine)) return native::imrecv(buf, count, type, message, request);
   *message = MPI_MESSAGE_NULL;
   const ReceiveArguments wanted{buf, count, type, mine.message.source, mine.message.tag, mine.messages->comm()};
-  auto receive = expect_extracted(wanted, *mine.messages);
+  auto receive = expect(wanted, *mine.messages);
   if (!receive) return report(MPI_ERR_TYPE, MPI_SUCCESS, wanted.comm);
-  *request = track_delivered(std::move(receive), std::move(mine.message));
-  return MPI_SUCCESS;
+  std::unique_lock matching(mine.messages->matching);
+  const int result = begin_extracted(*receive, matching, std::move(mine.message), request);
+  if (result == MPI_SUCCESS) track_receive(std::move(receive), *request);
+  return result;
 }
 
 bool is_own_message(MPI_Message message) {

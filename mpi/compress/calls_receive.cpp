@@ -22,7 +22,7 @@ bool take_extracted(Messages& messages, std::unique_lock<Mutex>& matching, int s
       ++m;
     }
     if (m == messages.extracted.end()) return false;
-    if (m->ready) {
+    if (m->ready || m->arriving != MPI_REQUEST_NULL) {
       message = std::move(*m);
       messages.extracted.erase(m);
       messages.extracted_count.fetch_sub(1, std::memory_order_relaxed);
@@ -48,36 +48,19 @@ int refuse(void*, int) { return MPI_SUCCESS; }
 
 /// Posts the receive, or takes its message from those that a probe took out.
 int post(std::unique_ptr<Receive> receive, MPI_Request* request) {
-  Messages& messages = *receive->messages;
-  std::unique_lock matching(messages.matching);
-  Extracted message;
-  if (take_extracted(messages, matching, receive->wanted.peer, receive->wanted.tag, message)) {
-    matching.unlock();
-    *request = track_delivered(std::move(receive), std::move(message));
-    return MPI_SUCCESS;
-  }
   Receive& r = *receive;
-  keep_apart(r);
-  const int result =
-      native::irecv(r.buffer(), r.count(), r.type(), r.wanted.peer, r.wanted.tag, r.wanted.comm, request);
-  if (result != MPI_SUCCESS) return result;
-  list_receive(r);
-  r.request = *request;
-  matching.unlock();
-  auto tracked = std::make_unique<Tracked>();
-  tracked->handle = *request;
-  tracked->receive = std::move(receive);
-  track(std::move(tracked));
-  return MPI_SUCCESS;
-}
-
-/// Prepares a receive. Even one that is too small for a frame may match, or fail with, a message that a probe took out.
-std::unique_ptr<Receive> expect_or_extracted(const ReceiveArguments& wanted) {
-  auto receive = expect(wanted);
-  if (receive || wanted.peer == MPI_PROC_NULL || wanted.type == MPI_DATATYPE_NULL) return receive;
-  Messages* messages = Messages::of(wanted.comm);
-  if (messages == nullptr || messages->extracted_count.load(std::memory_order_relaxed) == 0) return nullptr;
-  return expect_extracted(wanted, *messages);
+  std::unique_lock matching(r.messages->matching);
+  int result = MPI_SUCCESS;
+  if (Extracted message; take_extracted(*r.messages, matching, r.wanted.peer, r.wanted.tag, message)) {
+    result = begin_extracted(r, matching, std::move(message), request);
+  } else {
+    keep_apart(r);
+    result = native::irecv(r.buffer(), r.count(), r.type(), r.wanted.peer, r.wanted.tag, r.wanted.comm, request);
+    if (result == MPI_SUCCESS) list_receive(r, *request);
+    matching.unlock();
+  }
+  if (result == MPI_SUCCESS) track_receive(std::move(receive), *request);
+  return result;
 }
 
 /// Receives in a process with a single thread: no other thread posts receives meanwhile, so this one need not be
@@ -87,7 +70,7 @@ int receive_here(Receive& r, MPI_Status* status) {
   std::unique_lock matching(r.messages->matching);
   const bool got = take_extracted(*r.messages, matching, r.wanted.peer, r.wanted.tag, message);
   matching.unlock();
-  if (got) return report(deliver(r, std::move(message), *status), MPI_SUCCESS, r.wanted.comm);
+  if (got) return receive_extracted(r, std::move(message), status);
   r.ticket = UINT64_MAX;
   const int code = native::recv(r.buffer(), r.count(), r.type(), r.wanted.peer, r.wanted.tag, r.wanted.comm, status);
   return report(finish(r, *status, code), code, r.wanted.comm);
@@ -102,22 +85,52 @@ MPI_Request completed_request() {
   return request;
 }
 
-MPI_Request track_delivered(std::unique_ptr<Receive> receive, Extracted message) {
-  receive->error = deliver(*receive, std::move(message), receive->status);
-  receive->state = Receive::State::finished;
+int begin_extracted(Receive& r, std::unique_lock<Mutex>& matching, Extracted message, MPI_Request* request) {
+  keep_apart(r);
+  if (message.is_decoded()) {
+    matching.unlock();
+    r.error = deliver(r, message, r.status);
+    r.state = Receive::State::finished;
+    *request = completed_request();
+    return MPI_SUCCESS;
+  }
+  int result = MPI_SUCCESS;
+  if (message.arriving != MPI_REQUEST_NULL) {
+    r.taken = std::move(message.data);
+    *request = message.arriving;
+  } else {
+    result = native::imrecv(r.buffer(), r.count(), r.type(), &message.matched, request);
+  }
+  if (result == MPI_SUCCESS) list_receive(r, *request, message.ticket);
+  matching.unlock();
+  return result;
+}
+
+int receive_extracted(Receive& r, Extracted message, MPI_Status* status) {
+  if (message.is_decoded()) return report(deliver(r, message, *status), MPI_SUCCESS, r.wanted.comm);
+  r.ticket = message.ticket;
+  int code = MPI_SUCCESS;
+  if (message.arriving != MPI_REQUEST_NULL) {
+    r.taken = std::move(message.data);
+    code = PMPI_Wait(&message.arriving, status);
+  } else {
+    code = native::mrecv(r.buffer(), r.count(), r.type(), &message.matched, status);
+  }
+  return report(finish(r, *status, code), code, r.wanted.comm);
+}
+
+void track_receive(std::unique_ptr<Receive> receive, MPI_Request request) {
   auto tracked = std::make_unique<Tracked>();
-  tracked->handle = completed_request();
+  tracked->handle = request;
   tracked->receive = std::move(receive);
-  const MPI_Request request = tracked->handle;
   track(std::move(tracked));
-  return request;
 }
 
 namespace framed {
 
 int recv(void* buf, std::int64_t count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status* status) {
   const TendAfter tend;
-  auto receive = expect_or_extracted({buf, count, type, source, tag, comm});
+  auto receive = expect_if_needed({buf, count, type, source, tag, comm});
   if (!receive) return native::recv(buf, count, type, source, tag, comm, status);
   if (!framing_state.threads) return receive_here(*receive, status);
   MPI_Request request = MPI_REQUEST_NULL;
@@ -126,14 +139,17 @@ int recv(void* buf, std::int64_t count, MPI_Datatype type, int source, int tag, 
 }
 
 int irecv(void* buf, std::int64_t count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request* request) {
-  auto receive = expect_or_extracted({buf, count, type, source, tag, comm});
+  auto receive = expect_if_needed({buf, count, type, source, tag, comm});
   if (!receive) return native::irecv(buf, count, type, source, tag, comm, request);
   return post(std::move(receive), request);
 }
 
 int recv_init(void* buf, std::int64_t count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
               MPI_Request* request) {
-  auto receive = expect({buf, count, type, source, tag, comm});
+  // Even a short one is tracked: when it starts, a probe may have taken its message out.
+  const ReceiveArguments wanted{buf, count, type, source, tag, comm};
+  Messages* const messages = messages_for(wanted);
+  auto receive = messages != nullptr ? expect(wanted, *messages) : nullptr;
   if (!receive) {
     const int result = native::recv_init(buf, count, type, source, tag, comm, request);
     if (result == MPI_SUCCESS && source == MPI_PROC_NULL) track_idle(*request);

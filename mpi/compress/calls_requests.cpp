@@ -91,14 +91,10 @@ int start_tracked(Tracked& t) {
   }
   Receive& r = *t.receive;
   std::unique_lock matching(r.messages->matching);
-  Extracted message;
-  if (take_extracted(*r.messages, matching, r.wanted.peer, r.wanted.tag, message)) {
-    matching.unlock();
-    r.error = deliver(r, std::move(message), r.status);
-    r.state = Receive::State::finished;
-    t.inner = completed_request();
-    t.active = true;
-    return MPI_SUCCESS;
+  if (Extracted message; take_extracted(*r.messages, matching, r.wanted.peer, r.wanted.tag, message)) {
+    result = begin_extracted(r, matching, std::move(message), &t.inner);
+    t.active = result == MPI_SUCCESS;
+    return result;
   }
   // The library's persistent request knows one buffer; if that must stay free, an ordinary request replaces it.
   keep_apart(r);
@@ -108,8 +104,7 @@ int start_tracked(Tracked& t) {
     result = PMPI_Start(&t.handle);
   }
   if (result != MPI_SUCCESS) return result;
-  list_receive(r);
-  r.request = r.aside ? t.inner : t.handle;
+  list_receive(r, r.aside ? t.inner : t.handle);
   t.active = true;
   return result;
 }
@@ -127,6 +122,7 @@ void give_up(Tracked& t) {
 namespace framed {
 
 int start(MPI_Request* request) {
+  tend_freed(false);
   auto tracked = take_to_start(*request);
   if (!tracked) return PMPI_Start(request);
   const int result = start_tracked(*tracked);
@@ -140,6 +136,7 @@ int start(MPI_Request* request) {
 /// one after the other (docs/findings/compression). The order stays among sends, among receives, and relative to
 /// requests that belong to the library alone.
 int startall(int count, MPI_Request requests[]) {
+  tend_freed(false);
   if (!some_to_start()) return PMPI_Startall(count, requests);
   std::vector<std::unique_ptr<Tracked>> receives;
   const auto start_receives = [&] {

@@ -35,6 +35,7 @@ int send_as(SendMode mode, const void* buf, std::int64_t count, MPI_Datatype typ
 
 int isend_as(SendMode mode, const void* buf, std::int64_t count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
              MPI_Request* request) {
+  tend_freed(false);
   Parcel parcel;
   int result = MPI_SUCCESS;
   if (!start_framed({mode, buf, count, type, dest, tag, comm}, parcel, request, result)) {

@@ -110,7 +110,7 @@ bool is_taken(const Receive& r) {
   const std::lock_guard lock(r.messages->matching);
   const auto& others = r.messages->under_way;
   return std::any_of(others.begin(), others.end(), [&](const Receive* other) {
-    return !other->landing && share_places(*other, r) && other->state != Receive::State::finished;
+    return !other->is_elsewhere() && share_places(*other, r) && other->state != Receive::State::finished;
   });
 }
 
@@ -191,9 +191,11 @@ int unframe(Receive& r, const Origin& origin, const std::byte* arrived, std::int
   codec::ConstBytes frame = here;
   std::byte* target = nullptr;
   if (in_place) {
-    copy = Buffer(here.size());
-    std::memcpy(copy.data(), here.data(), here.size());
-    frame = {copy.data(), here.size()};
+    if (!r.is_elsewhere()) {
+      copy = Buffer(here.size());
+      std::memcpy(copy.data(), here.data(), here.size());
+      frame = {copy.data(), here.size()};
+    }
     target = static_cast<std::byte*>(r.wanted.buffer);
   } else {
     decoded = Buffer(raw);
@@ -231,14 +233,14 @@ int finish(Receive& r, MPI_Status& status, int code) {
   if (code != MPI_SUCCESS) {
     if (error_class(code) == MPI_ERR_TRUNCATE && status.MPI_SOURCE >= 0)
       report_loss(r.messages->world_rank(status.MPI_SOURCE));
-    if (r.landing) static_cast<void>(put(r, arrived, std::min(wire, r.capacity_bytes)));
+    if (r.is_elsewhere()) static_cast<void>(put(r, arrived, std::min(wire, r.capacity_bytes)));
     return code;
   }
   const bool may_be_marked = wire >= framing_state.threshold_bytes && wire <= std::numeric_limits<int>::max();
-  const bool scattered = !r.info.contiguous && !r.landing;
+  const bool scattered = !r.info.contiguous && !r.is_elsewhere();
   const Mark mark = may_be_marked ? mark_of(scattered ? arrived + r.info.layout->first_bytes : arrived) : Mark::none;
   if (mark == Mark::none || (mark == Mark::frame && !is_frame_length(wire)))
-    return r.landing ? put(r, arrived, wire) : MPI_SUCCESS;
+    return r.is_elsewhere() ? put(r, arrived, wire) : MPI_SUCCESS;
   Buffer whole;
   if (scattered) {
     if (const int failure = collect(r, wire, whole); failure != MPI_SUCCESS) return failure;
@@ -257,40 +259,30 @@ void fill_status(MPI_Status& status, int source, int tag, std::int64_t bytes) {
   PMPI_Status_set_cancelled(&status, 0);
 }
 
-int deliver(Receive& r, Extracted message, MPI_Status& status) {
+int deliver(Receive& r, const Extracted& message, MPI_Status& status) {
   fill_status(status, message.source, message.tag, std::min(message.bytes, r.capacity_bytes));
-  if (message.matched != MPI_MESSAGE_NULL) {
-    Buffer wire;
-    if (const int code = receive_matched(&message.matched, message.bytes, wire); code != MPI_SUCCESS) return code;
-    message = extract(*r.messages, std::move(wire), message.bytes, message.source, message.tag);
-  }
   return message.error != MPI_SUCCESS ? message.error : put(r, message.data.data(), message.bytes);
 }
 
-int receive_matched(MPI_Message* message, std::int64_t bytes, Buffer& wire) {
-  wire = Buffer(static_cast<std::size_t>(bytes));
-  MPI_Status status;
-  return native::mrecv(wire.data(), bytes, MPI_BYTE, message, &status);
-}
-
-Extracted extract(Messages& messages, Buffer wire, std::int64_t bytes, int source, int tag) {
-  Extracted result{source, tag, bytes, std::move(wire)};
+Extracted decoded(Messages& messages, Extracted arrived) {
+  Extracted result = std::move(arrived);
   std::byte* const data = result.data.data();
-  const Origin origin{messages, source, tag, UINT64_MAX};
-  const Mark mark = bytes >= framing_state.threshold_bytes ? mark_of(data) : Mark::none;
-  if (mark == Mark::tagged) result.error = restore(origin, data, static_cast<std::size_t>(bytes));
-  if (mark != Mark::frame || !is_frame_length(bytes)) return result;
-  const codec::ConstBytes frame(data + mark_bytes, frame_length(data, static_cast<std::size_t>(bytes)));
+  const auto bytes = static_cast<std::size_t>(result.bytes);
+  const Origin origin{messages, result.source, result.tag, result.ticket};
+  const Mark mark = result.bytes >= framing_state.threshold_bytes ? mark_of(data) : Mark::none;
+  if (mark == Mark::tagged) result.error = restore(origin, data, bytes);
+  if (mark != Mark::frame || !is_frame_length(result.bytes)) return result;
+  const codec::ConstBytes frame(data + mark_bytes, frame_length(data, bytes));
   const std::uint64_t raw = codec::raw_bytes(frame);
   if (raw == codec::not_a_frame) {
     result.error = failed(origin, codec::Error::damaged);
     return result;
   }
-  Buffer decoded(raw);
-  const codec::Error error = decode(origin, frame, {decoded.data(), raw});
+  Buffer message(raw);
+  const codec::Error error = decode(origin, frame, {message.data(), raw});
   if (error != codec::Error::none) result.error = failed(origin, error);
   result.bytes = static_cast<std::int64_t>(raw);
-  result.data = std::move(decoded);
+  result.data = std::move(message);
   return result;
 }
 

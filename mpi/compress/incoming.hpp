@@ -30,6 +30,7 @@ struct Receive {
   TypeInfo info;
   std::int64_t capacity_bytes = 0;
   Buffer landing;          ///< where the message arrives, packed, if not in the program's buffer
+  Buffer taken;            ///< where a message arrives that a probe has taken out of the library
   bool on_device = false;  ///< whether the program's buffer is in a GPU's memory
   bool aside = false;      ///< whether it lands elsewhere because an earlier receive has the same buffer
   std::int64_t post_count = 0;
@@ -58,17 +59,22 @@ struct Receive {
 
   /// Returns the buffer for the library, which receives bytes because a frame does not consist of the program's
   /// elements.
-  [[nodiscard]] void* buffer() const { return landing ? landing.data() : wanted.buffer; }
+  [[nodiscard]] void* buffer() const { return taken ? taken.data() : landing ? landing.data() : wanted.buffer; }
+  /// Tells whether the message arrives elsewhere than in the program's buffer.
+  [[nodiscard]] bool is_elsewhere() const { return landing || taken; }
   [[nodiscard]] std::int64_t count() const { return post_count; }
   [[nodiscard]] MPI_Datatype type() const { return post_type; }
 };
 
-/// Returns the communicator's messages if a frame may arrive here at all, else null.
-Messages* may_bring_frame(const ReceiveArguments& wanted);
-/// Returns a receive that is ready to be posted if a frame may arrive, else null: then call the library.
-std::unique_ptr<Receive> expect(const ReceiveArguments& wanted);
-/// Returns the same for a receive if a probe has already taken its message out of the library.
-std::unique_ptr<Receive> expect_extracted(const ReceiveArguments& wanted, Messages& messages);
+/// Returns the communicator's messages; null if its messages are not framed, or the library will not take the receive.
+Messages* messages_for(const ReceiveArguments& wanted);
+/// Returns them only if a frame may arrive here, or the message may be one that a probe took out of the library. Even a
+/// receive that is too small for a frame may match, or fail with, such a message.
+Messages* may_need_look(const ReceiveArguments& wanted);
+/// Returns a receive that is ready to be posted; null: call the library.
+std::unique_ptr<Receive> expect(const ReceiveArguments& wanted, Messages& messages);
+/// Does the same, but returns null also if the library's receive is enough.
+std::unique_ptr<Receive> expect_if_needed(const ReceiveArguments& wanted);
 
 /// Tells whether two receives fill the same places of one buffer, and not different parts of a grid.
 bool share_places(const Receive& one, const Receive& other);
@@ -76,8 +82,10 @@ bool share_places(const Receive& one, const Receive& other);
 /// posted. Programs that look at no data, such as measurements of rates, give one buffer to many receives at once.
 /// Frames in it would spoil each other, so all but the first of them land elsewhere.
 void keep_apart(Receive& receive);
-/// Lists the receive that is being posted now; call it under messages.matching.
-void list_receive(Receive& receive);
+/// Lists the receive that has been posted as this request; call it under messages.matching.
+void list_receive(Receive& receive, MPI_Request request);
+/// Does the same for one whose message has been taken out before, with that message's ticket.
+void list_receive(Receive& receive, MPI_Request request, std::uint64_t ticket);
 void unlist_receive(Receive& receive);
 
 /// This datatype has many bytes, for landings with more bytes than an int can count. start_framing() makes it.
@@ -94,15 +102,11 @@ void leave_call(Receive& receive);
 /// that differ.
 int finish(Receive& receive, MPI_Status& status, int code);
 
-/// Puts a message that was taken out of the library into the program's buffer. Returns its error if it has one.
-int deliver(Receive& receive, Extracted message, MPI_Status& status);
+/// Puts a decoded message into the program's buffer. Returns its error if it has one.
+int deliver(Receive& receive, const Extracted& message, MPI_Status& status);
 
-/// Receives the bytes of a message that a probe has matched.
-int receive_matched(MPI_Message* message, std::int64_t bytes, Buffer& wire);
-
-/// Decodes what has arrived in `wire` (`bytes` bytes) from that peer, whatever it is. Returns the program's message and
-/// its length; the buffer may be the same.
-Extracted extract(Messages& messages, Buffer wire, std::int64_t bytes, int source, int tag);
+/// Decodes what has arrived, whatever it is, and makes the length that of the program's message.
+Extracted decoded(Messages& messages, Extracted arrived);
 
 std::int64_t bytes_in(const MPI_Status& status);
 

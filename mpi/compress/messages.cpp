@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "compress/comm_being_freed.hpp"
 #include "compress/framing.hpp"
 #include "job/world.hpp"
 #include "job/world_ranks.hpp"
@@ -31,15 +32,18 @@ constexpr std::size_t recent_count = 4;
 thread_local std::array<Recent, recent_count> recent{};
 thread_local std::size_t recent_next = 0;
 
-/// This sums up, by name, what ended communicators did.
+/// This sums up, by name, what ended communicators did; programs may give each of them a name of its own.
 std::map<std::string, Messages::Sum> departed;
+constexpr std::size_t most_departed = 256;
 
+/// MPICH may call this within MPI_Finalize, when MPI_COMM_WORLD is gone: no function of MPI may be called.
 int delete_messages(MPI_Comm, int, void* value, void*) {
   generation.fetch_add(1, std::memory_order_relaxed);
   auto* messages = static_cast<std::shared_ptr<Messages>*>(value);
   const std::lock_guard lock(registry_mutex);
   Messages::Sum last = (*messages)->sum();
   last.far.kept_bytes = last.near.kept_bytes = 0;
+  if (departed.size() >= most_departed && !departed.contains(last.label)) last.label = "(others)";
   Messages::Sum& sum = departed[last.label];
   sum.label = last.label;
   sum.far += last.far;
@@ -88,23 +92,22 @@ Reservations& reservations() {
 }
 
 Messages* look_up(MPI_Comm comm) {
-  void* value = nullptr;
-  int found = 0;
-  if (PMPI_Comm_get_attr(comm, keyval, static_cast<void*>(&value), &found) != MPI_SUCCESS) return nullptr;
-  if (found == 0) {
-    // Two threads may meet a new communicator at once.
-    static std::mutex mutex;
-    const std::lock_guard lock(mutex);
-    PMPI_Comm_get_attr(comm, keyval, static_cast<void*>(&value), &found);
-    if (found == 0) {
-      auto fresh = std::make_unique<std::shared_ptr<Messages>>(std::make_shared<Messages>(comm));
-      if (PMPI_Comm_set_attr(comm, keyval, fresh.get()) != MPI_SUCCESS) return nullptr;
-      const std::lock_guard registry_lock(registry_mutex);
-      registry.push_back(fresh->get());
-      value = fresh.release();
-    }
-  }
-  return static_cast<std::shared_ptr<Messages>*>(value)->get();
+  if (const auto messages = Messages::existing(comm)) return messages.get();
+  // Two threads may meet a new communicator at once.
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  if (const auto messages = Messages::existing(comm)) return messages.get();
+  auto fresh = std::make_unique<std::shared_ptr<Messages>>(std::make_shared<Messages>(comm));
+  if (PMPI_Comm_set_attr(comm, keyval, fresh.get()) != MPI_SUCCESS) return nullptr;
+  const std::lock_guard registry_lock(registry_mutex);
+  registry.push_back(fresh->get());
+  return fresh.release()->get();
+}
+
+/// Keeps what the library may still be writing to after the end of its communicator.
+void keep_for_ever(Buffer data) {
+  static auto* all = new std::vector<Buffer>;
+  all->push_back(std::move(data));
 }
 
 }  // namespace
@@ -121,6 +124,9 @@ Messages::Messages(MPI_Comm comm) : comm_(comm) {
 Messages::~Messages() {
   for (std::size_t peer = 0; peer < out_.size(); ++peer) {
     if (out_[peer]) reservations().give_back(world_of_peer_[peer], out_[peer]->reserved_bytes);
+  }
+  for (Extracted& m : extracted) {
+    if (m.arriving != MPI_REQUEST_NULL) keep_for_ever(std::move(m.data));
   }
 }
 
@@ -143,10 +149,25 @@ Messages* Messages::of(MPI_Comm comm) {
     if (r.generation == now && r.comm == comm) return r.messages;
   }
   if (comm == MPI_COMM_NULL) return nullptr;
-  Messages* found = look_up(comm);
+  CommBeingFreed* const freed = CommBeingFreed::find(comm);
+  if (freed != nullptr && !freed->messages) freed->messages = std::make_shared<Messages>(comm);
+  Messages* found = freed != nullptr ? freed->messages.get() : look_up(comm);
   if (found != nullptr && !found->eligible_) found = nullptr;
+  if (freed != nullptr) return found;
   recent[recent_next++ % recent_count] = {comm, now, found};
   return found;
+}
+
+std::shared_ptr<Messages> Messages::existing(MPI_Comm comm) {
+  void* value = nullptr;
+  int found = 0;
+  if (PMPI_Comm_get_attr(comm, keyval, static_cast<void*>(&value), &found) != MPI_SUCCESS || found == 0) return nullptr;
+  return *static_cast<std::shared_ptr<Messages>*>(value);
+}
+
+bool Messages::may_bring(int source, int tag) const {
+  return (source == MPI_ANY_SOURCE || (source >= 0 && source < peers())) &&
+         (tag == MPI_ANY_TAG || (tag >= 0 && tag <= framing_state.most_tag));
 }
 
 std::vector<Messages::Sum> Messages::sums() {
@@ -193,7 +214,10 @@ OutLink& Messages::to(int peer) {
 InLink& Messages::from(int peer) {
   const std::lock_guard lock(links_mutex_);
   auto& link = in_[static_cast<std::size_t>(peer)];
-  if (!link) link = std::make_unique<InLink>();
+  if (!link) {
+    link = std::make_unique<InLink>();
+    link->near = is_near(peer);
+  }
   return *link;
 }
 
@@ -205,11 +229,11 @@ Messages::Sum Messages::sum() {
     sent += link->counts;
     if (link->encoder) sent.kept_bytes += link->encoder->statistics().history_bytes;
   }
-  for (std::size_t peer = 0; peer < in_.size(); ++peer) {
-    if (!in_[peer]) continue;
-    MessageCounts& received = is_near(static_cast<int>(peer)) ? result.near : result.far;
-    received += in_[peer]->counts;
-    received.kept_bytes += in_[peer]->decoder.statistics().history_bytes;
+  for (const auto& link : in_) {
+    if (!link) continue;
+    MessageCounts& received = link->near ? result.near : result.far;
+    received += link->counts;
+    received.kept_bytes += link->decoder.statistics().history_bytes;
   }
   return result;
 }

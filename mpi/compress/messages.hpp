@@ -42,19 +42,23 @@ codec::LinkOptions link_options(std::size_t history_bytes);
 struct InLink {
   Mutex mutex;
   codec::Decoder decoder;
+  bool near = false;  ///< the peer is on this node
   MessageCounts counts;
 };
 
-/// Holds a message that a probe took out of the library: a decoded one, to learn its length, or an earlier one of the
-/// same sender, which must stay before that.
+/// Holds a message that a probe took out of the library: a frame, to learn the message's length, or an earlier one of
+/// the same sender, which must stay before that.
 struct Extracted {
   int source = 0;
   int tag = 0;
   std::int64_t bytes = 0;
-  Buffer data;
-  bool ready = true;                       ///< decoded, or matched
-  MPI_Message matched = MPI_MESSAGE_NULL;  ///< not received yet: the sender may wait for that
-  int error = MPI_SUCCESS;                 ///< why there is no data
+  Buffer data;                              ///< of a frame: as it travelled until it is decoded
+  std::uint64_t ticket = 0;                 ///< its place among the receives
+  bool ready = true;                        ///< decoded, or matched: a probe may report it
+  MPI_Message matched = MPI_MESSAGE_NULL;   ///< not received yet: the sender may wait for that
+  MPI_Request arriving = MPI_REQUEST_NULL;  ///< of a frame that is being received
+  int error = MPI_SUCCESS;                  ///< why there is no data
+  [[nodiscard]] bool is_decoded() const { return matched == MPI_MESSAGE_NULL && arriving == MPI_REQUEST_NULL; }
 };
 
 class Messages : public std::enable_shared_from_this<Messages> {
@@ -67,6 +71,8 @@ class Messages : public std::enable_shared_from_this<Messages> {
   /// Returns a communicator's messages, made at its first message. Returns null, on all its ranks alike, if messages
   /// are not framed because some process in it belongs to another job.
   static Messages* of(MPI_Comm comm);
+  /// Returns them only if they have been made.
+  static std::shared_ptr<Messages> existing(MPI_Comm comm);
   static void prepare();
   static void release();
   /// Sums up what went over a communicator: links to other nodes, and within the node, both directions.
@@ -79,6 +85,9 @@ class Messages : public std::enable_shared_from_this<Messages> {
   static std::vector<Sum> sums();
 
   [[nodiscard]] MPI_Comm comm() const { return comm_; }
+  /// Tells whether the library takes a receive or probe with this source and tag. It reports others to the program's
+  /// error handler, which may never return, so no lock may be held then.
+  [[nodiscard]] bool may_bring(int source, int tag) const;
   [[nodiscard]] int peers() const { return static_cast<int>(world_of_peer_.size()); }
   /// Returns the peer's rank in MPI_COMM_WORLD.
   [[nodiscard]] int world_rank(int peer) const { return world_of_peer_[static_cast<std::size_t>(peer)]; }

@@ -54,37 +54,41 @@ Receive::~Receive() {
   if (has_own_type) PMPI_Type_free(&own_type);
 }
 
-std::unique_ptr<Receive> expect_extracted(const ReceiveArguments& wanted, Messages& messages) {
+Messages* messages_for(const ReceiveArguments& wanted) {
+  if (wanted.count < 0 || wanted.peer == MPI_PROC_NULL || wanted.type == MPI_DATATYPE_NULL) return nullptr;
+  Messages* const messages = Messages::of(wanted.comm);
+  return messages != nullptr && messages->may_bring(wanted.peer, wanted.tag) ? messages : nullptr;
+}
+
+Messages* may_need_look(const ReceiveArguments& wanted) {
+  Messages* const messages = messages_for(wanted);
+  if (messages == nullptr || messages->extracted_count.load(std::memory_order_relaxed) != 0) return messages;
+  int size = 0;
+  if (PMPI_Type_size(wanted.type, &size) != MPI_SUCCESS) return nullptr;
+  return size < 0 || size * wanted.count >= framing_state.threshold_bytes ? messages : nullptr;
+}
+
+std::unique_ptr<Receive> expect(const ReceiveArguments& wanted, Messages& messages) {
   auto r = std::make_unique<Receive>();
   if (wanted.count < 0 || !inspect(wanted.type, r->info)) return nullptr;
   r->capacity_bytes = wanted.count * r->info.size_bytes;
   r->on_device = is_device_memory(wanted.buffer);
   r->messages = messages.shared_from_this();
   r->wanted = wanted;
-  describe_post(*r);
-  return r;
-}
-
-Messages* may_bring_frame(const ReceiveArguments& wanted) {
-  if (wanted.count <= 0 || wanted.peer == MPI_PROC_NULL || wanted.type == MPI_DATATYPE_NULL) return nullptr;
-  int size = 0;
-  if (PMPI_Type_size(wanted.type, &size) != MPI_SUCCESS) return nullptr;
-  return size < 0 || size * wanted.count >= framing_state.threshold_bytes ? Messages::of(wanted.comm) : nullptr;
-}
-
-std::unique_ptr<Receive> expect(const ReceiveArguments& wanted) {
-  Messages* const messages = may_bring_frame(wanted);
-  if (messages == nullptr) return nullptr;
-  auto r = expect_extracted(wanted, *messages);
-  if (!r || (wanted.buffer == nullptr && r->info.contiguous)) return nullptr;
-  if (!r->info.contiguous) {
-    const bool regular = r->info.layout && wanted.buffer != MPI_BOTTOM;
-    if (!(regular && takes_parts_of_elements)) land(*r);
-    if (!regular) r->has_own_type = PMPI_Type_dup(wanted.type, &r->own_type) == MPI_SUCCESS;
+  const bool regular = r->info.contiguous || (r->info.layout && wanted.buffer != MPI_BOTTOM);
+  if (!regular) r->has_own_type = PMPI_Type_dup(wanted.type, &r->own_type) == MPI_SUCCESS;
+  if (r->capacity_bytes >= framing_state.threshold_bytes) {
+    if (wanted.buffer == nullptr && r->info.contiguous) return nullptr;
+    const bool frames_fit = r->info.contiguous || (regular && takes_parts_of_elements);
+    if (r->on_device || !frames_fit) land(*r);
   }
-  if (r->on_device && !r->landing) land(*r);
   describe_post(*r);
   return r;
+}
+
+std::unique_ptr<Receive> expect_if_needed(const ReceiveArguments& wanted) {
+  Messages* const messages = may_need_look(wanted);
+  return messages != nullptr ? expect(wanted, *messages) : nullptr;
 }
 
 MPI_Datatype chunk_type;
@@ -93,6 +97,7 @@ void keep_apart(Receive& r) {
   constexpr int looked_at = 64;
   if (r.aside) r.landing.reset();  // from the previous start of a persistent receive
   r.aside = false;
+  r.taken.reset();
   if (r.landing || is_large(r)) return;
   const auto& others = r.messages->under_way;
   int left = looked_at;
@@ -103,9 +108,12 @@ void keep_apart(Receive& r) {
   describe_post(r);
 }
 
-void list_receive(Receive& r) {
+void list_receive(Receive& r, MPI_Request request) { list_receive(r, request, r.messages->next_ticket++); }
+
+void list_receive(Receive& r, MPI_Request request, std::uint64_t ticket) {
   r.state = Receive::State::posted;
-  r.ticket = r.messages->next_ticket++;
+  r.request = request;
+  r.ticket = ticket;
   r.messages->under_way.splice(r.messages->under_way.end(), r.place);
   r.listed = true;
 }

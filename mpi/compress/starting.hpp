@@ -17,8 +17,13 @@ void keep_until_sent(Parcel parcel, MPI_Request request);
 bool take_extracted(Messages& messages, std::unique_lock<Mutex>& matching, int source, int tag, Extracted& message);
 /// Returns a request that is complete.
 MPI_Request completed_request();
-/// Returns a request that completes with the message that a receive already has.
-MPI_Request track_delivered(std::unique_ptr<Receive> receive, Extracted message);
+/// Begins to receive a message that take_extracted() gave, without waiting for it. Call it under messages.matching,
+/// which it releases. Stores a request that completes with the message.
+int begin_extracted(Receive& receive, std::unique_lock<Mutex>& matching, Extracted message, MPI_Request* request);
+/// Receives such a message, and waits for it.
+int receive_extracted(Receive& receive, Extracted message, MPI_Status* status);
+/// Tracks the receive by this request of the program.
+void track_receive(std::unique_ptr<Receive> receive, MPI_Request request);
 
 /// Reports an error. If `code` differs from `library_code`, it is Antiphon's own, and the error handler does not know
 /// of it yet.

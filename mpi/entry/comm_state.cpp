@@ -11,6 +11,7 @@
 
 #include "antiphon/credit.hpp"
 #include "compress/collectives.hpp"
+#include "compress/comm_being_freed.hpp"
 #include "entry/exchange_limits.hpp"
 #include "entry/forget_passed.hpp"
 #include "entry/operations.hpp"
@@ -67,7 +68,7 @@ void CommState::release() {
 }
 
 CommState* CommState::of(MPI_Comm comm) {
-  if (comm == MPI_COMM_NULL) return nullptr;
+  if (comm == MPI_COMM_NULL || CommBeingFreed::find(comm) != nullptr) return nullptr;
   void* value = nullptr;
   int found = 0;
   if (PMPI_Comm_get_attr(comm, keyval, static_cast<void*>(&value), &found) != MPI_SUCCESS) return nullptr;

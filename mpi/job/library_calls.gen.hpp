@@ -63,6 +63,8 @@ struct LibraryCalls {
   decltype(&PMPI_Type_free) Type_free = nullptr;
   decltype(&PMPI_Comm_create_keyval) Comm_create_keyval = nullptr;
   decltype(&PMPI_Keyval_create) Keyval_create = nullptr;
+  decltype(&PMPI_Comm_free) Comm_free = nullptr;
+  decltype(&PMPI_Comm_disconnect) Comm_disconnect = nullptr;
   decltype(&PMPI_Init) Init = nullptr;
   decltype(&PMPI_Init_thread) Init_thread = nullptr;
   decltype(&PMPI_Session_init) Session_init = nullptr;
@@ -283,6 +285,8 @@ inline constexpr std::array library_call_names{
     "Type_free",
     "Comm_create_keyval",
     "Keyval_create",
+    "Comm_free",
+    "Comm_disconnect",
     "Init",
     "Init_thread",
     "Session_init",
@@ -514,6 +518,8 @@ extern const LibraryCalls narrow_calls;
 #define PMPI_Type_free ::antiphon::mpi::library.Type_free
 #define PMPI_Comm_create_keyval ::antiphon::mpi::library.Comm_create_keyval
 #define PMPI_Keyval_create ::antiphon::mpi::library.Keyval_create
+#define PMPI_Comm_free ::antiphon::mpi::library.Comm_free
+#define PMPI_Comm_disconnect ::antiphon::mpi::library.Comm_disconnect
 #define PMPI_Init ::antiphon::mpi::library.Init
 #define PMPI_Init_thread ::antiphon::mpi::library.Init_thread
 #define PMPI_Session_init ::antiphon::mpi::library.Session_init

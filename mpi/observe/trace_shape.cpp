@@ -217,9 +217,8 @@ void add_arguments(Shape& shape, const Call& call) {
 /// Records point-to-point calls.
 class P2pTrace : public P2pRecorder {
  public:
-  void before(const P2pCall&) noexcept override { began_s_ = now_s(); }
+  void before(const P2pCall& c) noexcept override { c.began_s = now_s(); }
   void after(const P2pCall& c, int result) noexcept override {
-    const double began_s = began_s_;
     try {
       Shape shape;
       if (result != MPI_SUCCESS) shape.flag(failed);
@@ -227,7 +226,7 @@ class P2pTrace : public P2pRecorder {
       if (c.comm == MPI_COMM_NULL && c.request_count > 0)
         shape.number(requests, static_cast<std::uint64_t>(c.request_count));
       shape.write(collective_count + static_cast<std::uint64_t>(c.call), result == MPI_SUCCESS ? c.comm : MPI_COMM_NULL,
-                  began_s);
+                  c.began_s);
     } catch (const std::exception&) {
       // Memory is exhausted: the program goes on, and this call is not in the trace.
     }
@@ -256,10 +255,7 @@ class P2pTrace : public P2pRecorder {
     shape.signed_number(source_tag, plain_tag(c.recv_tag));
     shape.elements(false, c.recv_count, c.recv_type);
   }
-
-  static thread_local double began_s_;
 };
-thread_local double P2pTrace::began_s_ = 0;
 P2pTrace p2p_trace;
 
 }  // namespace

@@ -41,9 +41,11 @@ struct P2pCall {
   const MPI_Request* requests = nullptr;  ///< before(): the program's handles; after(): what is left of them
   int request_count = 0;
   const MPI_Status* statuses = nullptr;  ///< never MPI_STATUS(ES)_IGNORE: see StatusRoom
+  mutable double began_s = 0;            ///< the trace's own
 };
 
-/// What looks at calls implements this. The thread that makes the call calls it, and calls of several threads overlap.
+/// What looks at calls implements this. The thread that makes the call calls it. Calls of several threads overlap, and
+/// a callback of the program may make calls within a call, or leave it by a jump: then after() does not come.
 class P2pRecorder {
  public:
   virtual ~P2pRecorder() = default;
@@ -64,12 +66,11 @@ namespace watching {
 inline std::array<std::atomic<P2pRecorder*>, recorded.size()> recorders{};  ///< in the order of `recorded`
 inline std::atomic<P2pHandler> handler{nullptr};
 inline std::atomic<std::uint8_t> reasons{0};  ///< one bit for each WatchReason
-/// True inside a watched call: what the library then calls by itself (Open MPI's Sendrecv_replace does) is its own.
-inline constinit thread_local bool inside [[gnu::tls_model("initial-exec")]] = false;
 }  // namespace watching
 
-/// Tells whether wrappers must do more than call the library.
-inline bool p2p_watched() { return watching::reasons.load(std::memory_order_relaxed) != 0 && !watching::inside; }
+/// Tells whether wrappers must do more than call the library. They see no call of the library's own, since those come
+/// by PMPI_X (job/entry_points.hpp), but those of the program's callbacks within a watched call.
+inline bool p2p_watched() { return watching::reasons.load(std::memory_order_relaxed) != 0; }
 
 /// Sets or clears one reason to watch.
 void watch_for(WatchReason reason, bool wanted);
@@ -101,19 +102,9 @@ class StatusRoom {
   std::vector<MPI_Status> many_;
 };
 
-/// Marks that the thread is inside a watched call.
-class InsideWatch {
- public:
-  InsideWatch() { watching::inside = true; }
-  ~InsideWatch() { watching::inside = false; }
-  InsideWatch(const InsideWatch&) = delete;
-  InsideWatch& operator=(const InsideWatch&) = delete;
-};
-
 /// Runs a call, and shows it to the handler and the recorders that exist.
 template <class Run>
 int watch(const P2pCall& call, Run&& run) {
-  const InsideWatch inside;
   std::array<P2pRecorder*, recorded.size()> recorders;
   for (std::size_t i = 0; i < recorders.size(); ++i) {
     recorders[i] = watching::recorders[i].load(std::memory_order_acquire);
