@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "multicast/nack_sender.hpp"
 
-#include "multicast/tree.hpp"
-
 namespace antiphon::multicast {
 
 namespace {
@@ -15,9 +13,8 @@ constexpr std::int64_t unhurried_ns = 10'000'000, lossy_ns = 1'000'000'000;
 }  // namespace
 
 NackSender::NackSender(Core& core, const RoundTrip& repair_time)
-    : core_(core), repair_time_(repair_time), answer_time_(core.options()), missed_ns_(-lossy_ns) {
-  const Tree tree{core.index, core.size, core.options().tree_arity};
-  for (const int child : tree.children(core.index)) children_.push_back({child, 0});
+    : core_(core), repair_time_(repair_time), answer_time_(core.options()),
+      children_(Tree{core.index, core.size, core.options().tree_arity}.children(core.index)), missed_ns_(-lossy_ns) {
   own_.assign(static_cast<std::size_t>(core.size), 0);
   repaired_.resize(static_cast<std::size_t>(core.window_packets));
 }
@@ -36,10 +33,7 @@ void NackSender::member_ack(int member, std::uint32_t upto) {
 }
 
 void NackSender::subtree_ack(int child, std::uint32_t upto) {
-  const Position position = unwrap(upto, core_.out.base());
-  for (Child& c : children_) {
-    if (c.member == child) c.upto = std::max(c.upto, position);
-  }
+  note_subtree(children_, child, unwrap(upto, core_.out.base()));
   move_window();
 }
 

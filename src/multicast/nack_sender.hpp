@@ -4,6 +4,7 @@
 #include <map>
 
 #include "multicast/core.hpp"
+#include "multicast/tree.hpp"
 
 namespace antiphon::multicast {
 
@@ -28,10 +29,6 @@ class NackSender {
   std::int64_t tick();
 
  private:
-  struct Child {
-    int member;
-    Position upto;
-  };
   static constexpr int to_everybody = -1;
   /// A packet to be repeated, and the member to send it to, or to_everybody.
   using Repair = std::pair<Position, int>;
