@@ -49,13 +49,13 @@ void Probing::take(int sender, const Probe& probe, std::size_t packet_bytes) {
   Seen& seen = seen_[{probe.run, sender}];
   if (seen.which.empty()) {
     seen.which.resize(probe.packets);
-    seen.count = {sender, probe.run, probe.packets, 0, 0, core_.now_ns, core_.now_ns};
+    seen.count = {sender, probe.run, probe.packets, 0, 0, core_.read_ns(), core_.read_ns()};
   }
   if (probe.index >= seen.which.size() || seen.which[probe.index]) return;
   seen.which[probe.index] = true;
   ++seen.count.received;
   seen.count.bytes += static_cast<std::int64_t>(packet_bytes);
-  seen.count.last_ns = core_.now_ns;
+  seen.count.last_ns = core_.read_ns();
 }
 
 std::vector<ProbeCount> Probing::counts(std::uint32_t run) const {
