@@ -255,7 +255,7 @@ class Group {
 
   /// Sends `packets` raw packets of `packet_bytes` (UDP payload) to all, unrepaired, at `rate_bytes_per_s` at most (0:
   /// no limit); progress() does the sending. This shows whether multicast gets through, how fast, and with what loss.
-  /// `run` distinguishes runs.
+  /// `run` distinguishes runs, of which several may be under way.
   void probe(std::uint32_t run, std::uint32_t packets, int packet_bytes, std::int64_t rate_bytes_per_s = 0);
   [[nodiscard]] bool probe_sent() const;
   [[nodiscard]] std::vector<ProbeCount> probed(std::uint32_t run) const;
