@@ -49,7 +49,8 @@ std::vector<Address> local_addresses(const std::string& only = {}, std::size_t m
 
 /// Chooses which of this member's addresses the others should use. The system tells its route to each address of each
 /// other member (connect on UDP, then getsockname). The address with the most members as neighbours on its network
-/// wins. `all[i]` is what local_addresses gave on member i. Throws NetworkError if there is no route to any member.
+/// wins; one that another host has too leads nowhere. `all[i]` is what local_addresses gave on member i. Throws
+/// NetworkError if there is no route to any member.
 Address choose_address(std::span<const std::vector<Address>> all, int index);
 
 /// How to reach a member, and how much its socket holds. Plain bytes like Address.
@@ -255,7 +256,7 @@ class Group {
 
   /// Sends `packets` raw packets of `packet_bytes` (UDP payload) to all, unrepaired, at `rate_bytes_per_s` at most (0:
   /// no limit); progress() does the sending. This shows whether multicast gets through, how fast, and with what loss.
-  /// `run` distinguishes runs.
+  /// `run` distinguishes runs, of which several may be under way.
   void probe(std::uint32_t run, std::uint32_t packets, int packet_bytes, std::int64_t rate_bytes_per_s = 0);
   [[nodiscard]] bool probe_sent() const;
   [[nodiscard]] std::vector<ProbeCount> probed(std::uint32_t run) const;

@@ -6,7 +6,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <csignal>
 #include <functional>
 #include <optional>
 #include <string>
@@ -19,6 +18,7 @@
 #include "job/progress_hook.hpp"
 #include "job/warn.hpp"
 #include "job/world.hpp"
+#include "threads/without_signals.hpp"
 
 namespace antiphon::mpi {
 
@@ -104,16 +104,11 @@ void look_on(int core) {
   }
 }
 
-/// Starts the thread with all signals blocked: they are for the program's threads.
 bool start_thread(int core) {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
-    thread = std::thread(look_on, core);
+    thread = start_without_signals(look_on, core);
   } catch (const std::system_error&) {
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return thread.joinable();
 }
 

@@ -22,13 +22,26 @@ namespace {
 
 /// Messages about groups have this tag; schedules and the credit protocol use others.
 constexpr int opening_tag = 30010;
-/// Each member sends this many trial packets. They are spread over a time in which a switch that learns slowly of a
-/// member still sees some.
-constexpr std::uint32_t trial_packets = 12;
-constexpr int trial_packet_bytes = 128;
-constexpr std::int64_t trial_rate_bytes_per_s = 12 * 128 * 100;  // 12 packets in 10 ms
+/// The trial packets of one length that each leader sends. A path may drop long ones alone.
+struct TrialRun {
+  std::uint32_t packets;
+  int packet_bytes;
+  std::int64_t rate_bytes_per_s;
+};
+/// The packets take 10 ms, in which a switch that learns slowly of a member still sees some. Those as long as data
+/// packets come, from all leaders together, no faster than 100 Mb/s, unless they would take more than a quarter second.
+std::array<TrialRun, 2> trial_runs(std::size_t leaders) {
+  constexpr int data_bytes = multicast::Options{}.packet_bytes;
+  const auto share = static_cast<std::int64_t>(12'500'000 / leaders);
+  return {TrialRun{12, 128, 12 * 128 * 100},
+          TrialRun{6, data_bytes, std::clamp<std::int64_t>(share, 6 * data_bytes * 4, 6 * data_bytes * 100)}};
+}
 constexpr double trial_patience_s = 0.5;
 constexpr int trials = 3;
+constexpr const char* short_ones_hint =
+    " (a switch without an IGMP querier, a network that filters it, or another interface: "
+    "ANTIPHON_MULTICAST_INTERFACE)";
+constexpr const char* long_ones_hint = ", but in short ones (the network drops long packets: look at its MTU)";
 
 std::vector<std::byte> bytes_of(const std::string& text) {
   const auto* const begin = reinterpret_cast<const std::byte*>(text.data());
@@ -244,31 +257,37 @@ bool MulticastOpening::join(const std::vector<std::vector<multicast::Address>>& 
   return false;
 }
 
-std::string MulticastOpening::try_out(std::uint32_t run) {
+std::string MulticastOpening::try_out(std::uint32_t trial) {
   if (!roles_.leads) return "";
   multicast::Group& group = *result_.transport;
-  std::vector<bool> heard(roles_.leaders.size());
-  heard[static_cast<std::size_t>(group.index())] = true;
-  group.probe(run, trial_packets, trial_packet_bytes, trial_rate_bytes_per_s);
+  const std::size_t leaders = roles_.leaders.size();
+  const auto runs = trial_runs(leaders);
+  std::vector<bool> heard(runs.size() * leaders);  // by run and leader
+  const auto name_of = [&](std::size_t run) { return static_cast<std::uint32_t>(runs.size() * trial + run); };
+  for (std::size_t run = 0; run < runs.size(); ++run) {
+    heard[run * leaders + static_cast<std::size_t>(group.index())] = true;
+    group.probe(name_of(run), runs[run].packets, runs[run].packet_bytes, runs[run].rate_bytes_per_s);
+  }
   const double give_up_s = now_s() + trial_patience_s;
   while (now_s() < give_up_s && !group.failure()) {
     group.progress(1'000'000);
-    for (const multicast::ProbeCount& count : group.probed(run)) {
-      if (count.received > 0 && count.sender >= 0) heard[static_cast<std::size_t>(count.sender)] = true;
+    for (std::size_t run = 0; run < runs.size(); ++run) {
+      for (const multicast::ProbeCount& count : group.probed(name_of(run)))
+        heard[run * leaders + static_cast<std::size_t>(count.sender)] = true;
     }
     if (group.probe_sent() && std::find(heard.begin(), heard.end(), false) == heard.end()) return "";
   }
   if (group.failure()) return group.failure()->text;
-  const auto missing = std::find(heard.begin(), heard.end(), false) - heard.begin();
-  return "rank " + std::to_string(members_.rank) + " hears no multicast of rank " +
-         std::to_string(roles_.leaders[static_cast<std::size_t>(missing)]) +
-         " (a switch without an IGMP querier, a network that filters it, or another interface: "
-         "ANTIPHON_MULTICAST_INTERFACE)";
+  const auto missing = static_cast<std::size_t>(std::find(heard.begin(), heard.end(), false) - heard.begin());
+  const std::string what = "rank " + std::to_string(members_.rank) + " hears no multicast of rank " +
+                           std::to_string(roles_.leaders[missing % leaders]);
+  if (missing < leaders) return what + short_ones_hint;
+  return what + " in packets of " + std::to_string(runs.back().packet_bytes) + " bytes" + long_ones_hint;
 }
 
 bool MulticastOpening::all_hear_all() {
-  for (std::uint32_t run = 1; run <= trials; ++run) {
-    if (agree(try_out(run))) return true;
+  for (std::uint32_t trial = 1; trial <= trials; ++trial) {
+    if (agree(try_out(trial))) return true;
   }
   return false;
 }

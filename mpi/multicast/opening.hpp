@@ -55,9 +55,9 @@ class MulticastOpening {
   bool connect();
   bool gather_addresses(std::vector<std::vector<multicast::Address>>& all);
   bool join(const std::vector<std::vector<multicast::Address>>& all);
-  /// Makes every leader send some packets that nobody repairs. Returns what is missing, or an empty text if all others
-  /// get any.
-  std::string try_out(std::uint32_t run);
+  /// Makes every leader send some short and some long packets that nobody repairs. Returns what is missing, or an empty
+  /// text if all others get some of both.
+  std::string try_out(std::uint32_t trial);
   bool all_hear_all();
   [[nodiscard]] bool coordinates() const;
 

@@ -176,10 +176,16 @@ Address choose_address(std::span<const std::vector<Address>> all, int index) {
   if (index < 0 || static_cast<std::size_t>(index) >= all.size())
     throw InvalidArgument("choose_address: no such member");
   const auto& own = all[static_cast<std::size_t>(index)];
+  const auto is_own = [&](const Address& address) {
+    return std::any_of(own.begin(), own.end(), [&](const Address& mine) { return same_host(mine, address); });
+  };
   std::vector<std::int64_t> votes(own.size(), 0);
   for (std::size_t member = 0; member < all.size(); ++member) {
     if (member == static_cast<std::size_t>(index)) continue;
+    const bool is_here = std::all_of(all[member].begin(), all[member].end(), is_own);
     for (const Address& peer : all[member]) {
+      // Hosts may have an address in common, that of a bridge for containers: it leads nowhere.
+      if (is_own(peer) && !is_here) continue;
       const Address from = route_to(peer);
       for (std::size_t i = 0; i < own.size(); ++i) {
         if (!same_host(from, own[i])) continue;

@@ -12,6 +12,8 @@ namespace {
 constexpr int kernel_overhead_bytes = 832;
 /// A larger window brings nothing: this one is 1.4 MB in transit, a millisecond at 10 Gb/s.
 constexpr int most_window = 1024;
+/// A time without a reading of the clock counts for at most this part of the time after which a silent member is lost.
+constexpr int pause_divisor = 4;
 
 int window_of(const Description& description) {
   if (description.options.window_packets > 0) return description.options.window_packets;
@@ -42,6 +44,13 @@ Core::Core(Wire& wire, const Description& d, int i, const LocalOptions& local)
          InStream(payload_bytes, window_packets, static_cast<std::size_t>(window_packets))),
       heard_ns(static_cast<std::size_t>(size), 0), random(d.session + static_cast<std::uint64_t>(i)),
       now_ns(wire.now_ns()) {}
+
+void Core::read_clock(Wire& wire) {
+  const std::int64_t wire_ns = wire.now_ns();
+  const std::int64_t latest_ns = now_ns + options().lost_after_ns / pause_divisor;
+  paused_ns = std::max(paused_ns, wire_ns - latest_ns);
+  now_ns = wire_ns - paused_ns;
+}
 
 void Core::fail(Failure::Kind kind, int member, const std::string& text) {
   if (failure) return;

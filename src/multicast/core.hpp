@@ -29,11 +29,17 @@ struct Core {
   std::vector<InStream> in;            ///< one per member; the member's own entry is unused
   std::vector<std::int64_t> heard_ns;  ///< by member: when the last packet of it came
   std::mt19937_64 random;
-  std::int64_t now_ns = 0;
-  std::int64_t sent_ns = 0;  ///< when the last new data packet was sent
+  std::int64_t now_ns;         ///< by the protocol's clock: the wire's without pauses
+  std::int64_t paused_ns = 0;  ///< the pauses so far
+  std::int64_t sent_ns = 0;    ///< when the last new data packet was sent
   std::optional<Failure> failure;
 
   [[nodiscard]] const Options& options() const { return description.options; }
+  /// Reads the wire's clock. Of a time without a reading little counts: a member that is stopped hears nobody, so it
+  /// must not take that for the others' silence.
+  void read_clock(Wire& wire);
+  /// Returns what the wire's clock was at the last reading.
+  [[nodiscard]] std::int64_t read_ns() const { return now_ns + paused_ns; }
   void fail(Failure::Kind kind, int member, const std::string& text);
   /// Fails if nothing has come from `member` for too long, counted from `since_ns` at the earliest. Returns true then.
   bool lose_if_silent(int member, std::int64_t since_ns);

@@ -19,12 +19,12 @@ constexpr std::int64_t full_wire_ns = 20'000;  ///< how long to wait before a fu
 Engine::Engine(Wire& wire, const Description& description, int index, const LocalOptions& local)
     : wire_(wire), core_(wire, description, index, local), probing_(core_), reliability_(Reliability::create(core_)),
       waiting_since_ns_(static_cast<std::size_t>(core_.size), 0), asked_ns_(static_cast<std::size_t>(core_.size), 0),
-      ask_again_ns_(static_cast<std::size_t>(core_.size), 0), heard_all_ns_(wire.now_ns()),
+      ask_again_ns_(static_cast<std::size_t>(core_.size), 0), heard_all_ns_(core_.now_ns),
       rejoin_after_ns_(deaf_after_ns), told_ns_(static_cast<std::size_t>(core_.size), 0) {}
 
 Ticket Engine::send(std::span<const std::byte> bytes, const SendOptions& options) {
   const Ticket ticket{core_.index, core_.out.post(bytes, options)};
-  core_.now_ns = wire_.now_ns();
+  core_.read_clock(wire_);
   if (!core_.failure) send_out();
   due_ns_ = 0;
   return ticket;
@@ -36,7 +36,8 @@ Ticket Engine::receive(int sender, std::int64_t message_bytes, std::span<const P
   const auto s = static_cast<std::size_t>(sender);
   InStream& stream = core_.in[s];
   if (!stream.waiting()) {
-    waiting_since_ns_[s] = asked_ns_[s] = core_.now_ns = wire_.now_ns();
+    core_.read_clock(wire_);
+    waiting_since_ns_[s] = asked_ns_[s] = core_.now_ns;
     ask_again_ns_[s] = core_.options().lost_after_ns / 300;
   }
   const Ticket ticket{sender, stream.post(message_bytes, parts)};
@@ -73,7 +74,7 @@ Statistics Engine::statistics() const {
 }
 
 bool Engine::progress() {
-  core_.now_ns = wire_.now_ns();
+  core_.read_clock(wire_);
   if (core_.failure) return after_failure();
   bool any = take_in();
   if (!core_.failure) any = send_out() || any;

@@ -15,8 +15,8 @@ class Engine {
   Ticket receive(int sender, std::int64_t message_bytes, std::span<const Part> parts);
   /// Receives, sends, and does what is due. Returns false if there was nothing to do.
   bool progress();
-  /// The latest time at which progress() has something to do if no packet comes.
-  [[nodiscard]] std::int64_t due_ns() const { return due_ns_; }
+  /// The latest time, by the wire's clock, at which progress() has something to do if no packet comes.
+  [[nodiscard]] std::int64_t due_ns() const { return due_ns_ == never ? never : due_ns_ + core_.paused_ns; }
 
   [[nodiscard]] bool done(const Ticket& ticket) const;
   [[nodiscard]] std::int64_t ready_bytes(const Ticket& ticket) const;

@@ -51,7 +51,7 @@ class Group::Implementation final : public BackgroundTask {
       const std::lock_guard lock(mutex_);
       const bool any = engine_.progress();
       if (any) ++changes_;
-      const std::int64_t now = engine_.core().now_ns;
+      const std::int64_t now = engine_.core().read_ns();
       wait = any || engine_.core().failure ? 0 : std::min(patience_ns, engine_.due_ns() - now);
       called_ns_ = now + std::max<std::int64_t>(wait, 0);
       if (wait <= 0) return any;
@@ -62,7 +62,7 @@ class Group::Implementation final : public BackgroundTask {
     const std::lock_guard lock(mutex_);
     const bool any = engine_.progress();
     if (any) ++changes_;
-    called_ns_ = engine_.core().now_ns;
+    called_ns_ = engine_.core().read_ns();
     return any;
   }
 

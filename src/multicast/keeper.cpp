@@ -3,16 +3,18 @@
 #include "multicast/keeper.hpp"
 
 #include <algorithm>
-#include <csignal>
 #include <limits>
 #include <mutex>
-#include <thread>
+#include <system_error>
 #include <vector>
 
 #include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+
+#include "multicast/address.hpp"
+#include "threads/without_signals.hpp"
 
 namespace antiphon::multicast {
 
@@ -29,8 +31,8 @@ class Keeper {
  public:
   void add(const std::shared_ptr<BackgroundTask>& task) {
     const std::lock_guard lock(mutex_);
-    tasks_.push_back(task);
     if (process_ != ::getpid()) start();
+    tasks_.push_back(task);
     const std::uint64_t one = 1;
     [[maybe_unused]] const auto written = ::write(wake_, &one, sizeof one);  // a full counter wakes it up as well
   }
@@ -38,26 +40,28 @@ class Keeper {
  private:
   /// Starts the thread, also in the child of a fork, which inherits no threads.
   void start() {
+    const int wake = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (wake < 0) throw NetworkError(system_reason("eventfd"));
+    try {
+      start_without_signals([this, wake] { run(wake); }).detach();
+    } catch (const std::system_error& e) {
+      ::close(wake);
+      throw NetworkError(std::string("no thread to keep multicast groups: ") + e.what());
+    }
+    wake_ = wake;
     process_ = ::getpid();
-    wake_ = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    // The program's threads handle the program's signals, so this thread blocks them all.
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    std::thread([this] { run(); }).detach();
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
 
-  void run() {
+  void run(int wake) {
     pthread_setname_np(pthread_self(), "antiphon-keep");
     std::vector<pollfd> sockets;
     for (;;) {
-      sockets.assign(1, pollfd{wake_, POLLIN, 0});
+      sockets.assign(1, pollfd{wake, POLLIN, 0});
       const std::int64_t wait = look(sockets);
       const timespec most{static_cast<time_t>(wait / 1'000'000'000), static_cast<long>(wait % 1'000'000'000)};
       ::ppoll(sockets.data(), sockets.size(), wait == never_ns ? nullptr : &most, nullptr);
       std::uint64_t woken = 0;
-      [[maybe_unused]] const auto got = ::read(wake_, &woken, sizeof woken);
+      [[maybe_unused]] const auto got = ::read(wake, &woken, sizeof woken);
     }
   }
 

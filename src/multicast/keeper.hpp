@@ -20,7 +20,8 @@ class BackgroundTask {
   virtual Look look() = 0;
 };
 
-/// Makes the keeper, one thread for the whole process, serve `task` until `task` is destroyed.
+/// Makes the keeper, one thread for the whole process, serve `task` until `task` is destroyed. Throws NetworkError if
+/// the system gives no thread.
 void keep(const std::shared_ptr<BackgroundTask>& task);
 
 }  // namespace antiphon::multicast

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "multicast/nack_receiver.hpp"
 
-#include "multicast/tree.hpp"
-
 namespace antiphon::multicast {
 
 namespace {
@@ -26,7 +24,7 @@ NackReceiver::NackReceiver(Core& core)
     const Tree tree{sender, core.size, core.options().tree_arity};
     Sender& s = state(sender);
     s.parent = tree.parent(core.index);
-    for (const int child : tree.children(core.index)) s.children.push_back({child, 0});
+    s.children = tree.children(core.index);
   }
 }
 
@@ -54,9 +52,7 @@ void NackReceiver::heartbeat(int sender, const Heartbeat& heartbeat) {
 }
 
 void NackReceiver::subtree_ack(int sender, int child, std::uint32_t upto) {
-  for (Child& c : state(sender).children) {
-    if (c.member == child) c.upto = std::max(c.upto, unwrap(upto, in(sender).base()));
-  }
+  note_subtree(state(sender).children, child, unwrap(upto, in(sender).base()));
   activate(sender);
 }
 

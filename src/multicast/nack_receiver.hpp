@@ -4,6 +4,7 @@
 #include <deque>
 
 #include "multicast/core.hpp"
+#include "multicast/tree.hpp"
 
 namespace antiphon::multicast {
 
@@ -24,10 +25,6 @@ class NackReceiver {
   [[nodiscard]] const RoundTrip& repair_time() const { return repair_time_; }
 
  private:
-  struct Child {
-    int member;
-    Position upto;
-  };
   /// A question for the packets that were missing below `upto`; the packets below the question before are not part of
   /// it.
   struct Asked {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "multicast/nack_sender.hpp"
 
-#include "multicast/tree.hpp"
-
 namespace antiphon::multicast {
 
 namespace {
 
-constexpr int polls_at_once = 64;
+constexpr int least_polls = 64;  ///< at a time
+/// Of a member that has not answered several heartbeats, so many more are sent until it is lost.
+constexpr int late_heartbeats = 12;
 /// The first heartbeat comes this late where nobody waits for acknowledgements, because answering it costs all members
 /// more than a short message. It comes early if a member has missed a packet less than `lossy_ns` ago.
 constexpr std::int64_t unhurried_ns = 10'000'000, lossy_ns = 1'000'000'000;
@@ -15,10 +15,10 @@ constexpr std::int64_t unhurried_ns = 10'000'000, lossy_ns = 1'000'000'000;
 }  // namespace
 
 NackSender::NackSender(Core& core, const RoundTrip& repair_time)
-    : core_(core), repair_time_(repair_time), answer_time_(core.options()), missed_ns_(-lossy_ns) {
-  const Tree tree{core.index, core.size, core.options().tree_arity};
-  for (const int child : tree.children(core.index)) children_.push_back({child, 0});
+    : core_(core), repair_time_(repair_time), answer_time_(core.options()),
+      children_(Tree{core.index, core.size, core.options().tree_arity}.children(core.index)), missed_ns_(-lossy_ns) {
   own_.assign(static_cast<std::size_t>(core.size), 0);
+  polled_ns_.assign(static_cast<std::size_t>(core.size), -1);
   repaired_.resize(static_cast<std::size_t>(core.window_packets));
 }
 
@@ -36,10 +36,7 @@ void NackSender::member_ack(int member, std::uint32_t upto) {
 }
 
 void NackSender::subtree_ack(int child, std::uint32_t upto) {
-  const Position position = unwrap(upto, core_.out.base());
-  for (Child& c : children_) {
-    if (c.member == child) c.upto = std::max(c.upto, position);
-  }
+  note_subtree(children_, child, unwrap(upto, core_.out.base()));
   move_window();
 }
 
@@ -111,23 +108,40 @@ bool NackSender::send_again() {
   return taken > 0;
 }
 
+bool NackSender::is_behind(int member) const {
+  return member != core_.index && own_[static_cast<std::size_t>(member)] < core_.out.sent();
+}
+
+bool NackSender::owes_answer(int member) const {
+  return polled_ns_[static_cast<std::size_t>(member)] >= core_.heard_ns[static_cast<std::size_t>(member)];
+}
+
+/// Polls members that are behind: those that owe an answer each time, so that a lost packet loses no member, and others
+/// in turn, so that a large group's answers do not come all at once.
 void NackSender::poll_directly() {
   const Heartbeat poll{Heartbeat::direct, heartbeat_id_, wrap(core_.out.sent())};
-  int polled = 0;
-  for (int i = 0; i < core_.size && polled < polls_at_once; ++i) {
-    const int member = (next_polled_ + i) % core_.size;
-    if (member == core_.index || own_[static_cast<std::size_t>(member)] >= core_.out.sent()) continue;
+  int left = std::max(least_polls, core_.size / late_heartbeats);
+  const auto ask = [&](int member) {
     core_.courier.post(member, Type::heartbeat, body(poll));
     ++core_.statistics.polls_sent;
-    ++polled;
-    if (polled == polls_at_once) next_polled_ = (member + 1) % core_.size;
+    --left;
+  };
+  for (int member = 0; member < core_.size && left > 0; ++member) {
+    if (is_behind(member) && owes_answer(member)) ask(member);
+  }
+  for (int i = 0; i < core_.size && left > 0; ++i) {
+    const int member = next_polled_;
+    next_polled_ = (next_polled_ + 1) % core_.size;
+    if (!is_behind(member) || owes_answer(member)) continue;
+    polled_ns_[static_cast<std::size_t>(member)] = core_.now_ns;
+    ask(member);
   }
 }
 
 /// Returns the wait until the next heartbeat. A member that has not answered several is late (it computes) or gone, so
 /// there is no hurry.
 std::int64_t NackSender::patience_ns() const {
-  if (attempts_ > 8) return core_.options().lost_after_ns / 12;
+  if (attempts_ > 8) return core_.options().lost_after_ns / late_heartbeats;
   const bool hurried = attempts_ > 0 || core_.out.awaited() || core_.now_ns - missed_ns_ < lossy_ns;
   return hurried ? answer_time_.timeout_ns(attempts_) : std::max(answer_time_.timeout_ns(0), unhurried_ns);
 }
@@ -144,8 +158,8 @@ void NackSender::send_heartbeat() {
 
 void NackSender::lose_silent_members() {
   for (int member = 0; member < core_.size; ++member) {
-    if (member == core_.index || own_[static_cast<std::size_t>(member)] >= core_.out.sent()) continue;
-    if (core_.lose_if_silent(member, watched_since_ns_)) break;
+    if (!is_behind(member) || !owes_answer(member)) continue;
+    if (core_.lose_if_silent(member, std::max(watched_since_ns_, polled_ns_[static_cast<std::size_t>(member)]))) break;
   }
 }
 

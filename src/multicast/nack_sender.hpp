@@ -4,6 +4,7 @@
 #include <map>
 
 #include "multicast/core.hpp"
+#include "multicast/tree.hpp"
 
 namespace antiphon::multicast {
 
@@ -28,10 +29,6 @@ class NackSender {
   std::int64_t tick();
 
  private:
-  struct Child {
-    int member;
-    Position upto;
-  };
   static constexpr int to_everybody = -1;
   /// A packet to be repeated, and the member to send it to, or to_everybody.
   using Repair = std::pair<Position, int>;
@@ -48,6 +45,10 @@ class NackSender {
   void ask_repair(Position position, int from);
   std::int64_t watch_receivers();
   void send_heartbeat();
+  /// Tells whether `member` has not said that it has all that was sent.
+  [[nodiscard]] bool is_behind(int member) const;
+  /// Tells whether nothing has come from `member` since it was polled.
+  [[nodiscard]] bool owes_answer(int member) const;
   void poll_directly();
   void lose_silent_members();
   [[nodiscard]] std::int64_t patience_ns() const;
@@ -62,8 +63,9 @@ class NackSender {
   std::uint32_t heartbeat_id_ = 0;
   std::int64_t heartbeat_ns_ = 0;
   bool echo_wanted_ = false;
-  int attempts_ = 0;  ///< heartbeats since a member last made progress
-  int next_polled_ = 0;
+  int attempts_ = 0;                     ///< heartbeats since a member last made progress
+  std::vector<std::int64_t> polled_ns_;  ///< by member: when it was first polled since it was last heard; −1: never
+  int next_polled_ = 0;                  ///< who is polled next of those that owe no answer
   Position watched_base_ = 0;
   std::int64_t watched_since_ns_ = 0;
   std::int64_t missed_ns_;  ///< when a member last asked for a packet

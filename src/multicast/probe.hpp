@@ -14,21 +14,26 @@ class Probing {
   explicit Probing(Core& core) : core_(core) {}
 
   void start(std::uint32_t run, std::uint32_t packets, int packet_bytes, std::int64_t rate_bytes_per_s);
-  [[nodiscard]] bool sent() const { return next_ == packets_; }
+  [[nodiscard]] bool sent() const { return unsent_.empty(); }
   /// Sends what is due. Returns true if it sent anything.
   bool send();
   void take(int sender, const Probe& probe, std::size_t packet_bytes);
   [[nodiscard]] std::vector<ProbeCount> counts(std::uint32_t run) const;
 
  private:
+  struct Run {
+    std::uint32_t run, packets, next;
+    int packet_bytes;
+    std::int64_t rate_bytes_per_s, started_ns;
+  };
   struct Seen {
     ProbeCount count;
     std::vector<bool> which;
   };
+  bool send(Run& run);
+
   Core& core_;
-  std::uint32_t run_ = 0, packets_ = 0, next_ = 0;
-  int packet_bytes_ = 0;
-  std::int64_t rate_ = 0, started_ns_ = 0;
+  std::vector<Run> unsent_;
   std::map<std::pair<std::uint32_t, int>, Seen> seen_;
 };
 

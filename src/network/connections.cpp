@@ -3,14 +3,13 @@
 
 #include <dirent.h>
 #include <ifaddrs.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <cstring>
 #include <string_view>
+
+#include "multicast/address.hpp"
 
 namespace antiphon::network {
 
@@ -20,22 +19,11 @@ constexpr std::size_t address_bytes = 16;
 
 /// Returns the address and the port, or nothing for other kinds of addresses.
 Address with_port(const sockaddr* address) {
-  std::array<char, address_bytes + sizeof(in_port_t)> bytes{};
-  if (address->sa_family == AF_INET) {
-    sockaddr_in in{};
-    std::memcpy(&in, address, sizeof in);
-    bytes[10] = bytes[11] = static_cast<char>(0xff);
-    std::memcpy(&bytes[12], &in.sin_addr, sizeof in.sin_addr);
-    std::memcpy(&bytes[address_bytes], &in.sin_port, sizeof in.sin_port);
-  } else if (address->sa_family == AF_INET6) {
-    sockaddr_in6 in{};
-    std::memcpy(&in, address, sizeof in);
-    std::memcpy(bytes.data(), &in.sin6_addr, address_bytes);
-    std::memcpy(&bytes[address_bytes], &in.sin6_port, sizeof in.sin6_port);
-  } else {
-    return {};
-  }
-  return {bytes.data(), bytes.size()};
+  const multicast::Address found = multicast::from_system(address);
+  if (found.family == 0) return {};
+  Address bytes(found.bytes.begin(), found.bytes.end());
+  if (found.family == 4) bytes = Address(10, '\0') + "\xff\xff" + bytes.substr(0, 4);
+  return bytes.append(found.port.begin(), found.port.end());
 }
 
 Address without_port(const Address& address) { return address.substr(0, address_bytes); }
@@ -63,7 +51,6 @@ std::map<Address, std::string> own_addresses() {
   ifaddrs* list = nullptr;
   if (getifaddrs(&list) != 0) return found;
   for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
-    if (entry->ifa_addr == nullptr) continue;
     const Address address = with_port(entry->ifa_addr);
     if (!address.empty()) found.emplace(without_port(address), entry->ifa_name);
   }

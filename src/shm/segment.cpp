@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -49,6 +50,9 @@ Segment& Segment::operator=(Segment&& other) noexcept {
 
 Segment Segment::make(std::size_t bytes) {
   Segment made;
+  // Beyond the limit on the size of files, ftruncate would end the process by SIGXFSZ.
+  rlimit limit{};
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && bytes > limit.rlim_cur) return made;
   std::uint64_t number = 0;
   if (getrandom(&number, sizeof number, 0) != sizeof number) return made;
   made.address_ = {getpid(), memfd_create(name_of(number).c_str(), MFD_CLOEXEC), number};

@@ -147,6 +147,20 @@ def test_loss_on_the_wire(cluster: Callable[..., ClusterSpec], built: tuple[Mpi,
     assert found["multicast"]["repaired_packets"] > 0
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="a firewall rule in a node needs root")
+def test_long_packets_lost_on_the_way(
+    cluster: Callable[..., ClusterSpec], built: tuple[Mpi, Path], tmp_path: Path
+) -> None:
+    """GIVEN a node that no long UDP packet reaches THEN broadcasts go by messages, and the summary says why."""
+    drop = "table inet antiphon { chain long { type filter hook input priority 0; udp length > 1000 drop; }; }"
+    with Lab(cluster(nodes=3)) as lab:
+        lab.execute(2, ["nft", drop]).check()
+        for node in (1, 2, 3):  # Links carry short packets one by one, as wires do.
+            lab.execute(node, ["ip", "link", "set", "eth0", "gso_max_segs", "1"]).check()
+        found = run(lab, built, 3, "30", "5000", "b", tmp_path=tmp_path, ANTIPHON_FORCE="bcast:multicast")
+    assert "in packets of 1472 bytes" in found["multicast"]["refusal"]
+
+
 @pytest.mark.measures
 @pytest.mark.skipif(os.geteuid() != 0, reason="overhearing packets needs root")
 def test_forged_packets(cluster: Callable[..., ClusterSpec], built: tuple[Mpi, Path], tmp_path: Path) -> None:

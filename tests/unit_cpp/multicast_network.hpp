@@ -9,6 +9,7 @@
 #include <random>
 #include <vector>
 
+#include "multicast/bytes.hpp"
 #include "multicast/engine.hpp"
 
 namespace multicast_test {
@@ -141,6 +142,17 @@ inline Description describe(int size, const Options& options, std::uint32_t rece
   d.session = 42;  // replaces the random session, so that two runs are alike
   d.key.fill(7);
   return d;
+}
+
+/// Returns a packet as a member of the group would send it.
+inline Bytes sealed(const Description& d, const Head& head, const Bytes& body) {
+  Bytes packet(head_bytes);
+  put_head(packet.data(), head);
+  packet.insert(packet.end(), body.begin(), body.end());
+  const std::uint64_t tag = Seal(d.key).tag(packet, {});
+  packet.resize(packet.size() + tag_bytes);
+  put(packet.data() + packet.size() - tag_bytes, tag);
+  return packet;
 }
 
 inline std::byte byte_of(int sender, std::size_t message, std::size_t i) {

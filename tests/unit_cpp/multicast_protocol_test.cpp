@@ -213,6 +213,24 @@ TEST_CASE("multicast: packets that are forged, replayed or foreign change nothin
   CHECK(injected > 1000);
 }
 
+TEST_CASE("multicast: raw packets of all members of a large group are counted, in every run of its trials") {
+  constexpr int size = 1'000;
+  const Description d = describe(size, {});
+  Network network(size, 1, {});
+  NetworkWire wire(network, 0);
+  Engine engine(wire, d, 0, {});
+  for (std::uint32_t run = 0; run < 6; ++run) {
+    for (int member = 1; member < size; ++member) {
+      const Head head{Type::probe, static_cast<std::uint16_t>(member), to_all, d.session, run + 1};
+      network.inject(0, sealed(d, head, body(Probe{run, 0, 1}, 0)));
+    }
+    network.advance(network.now() + 1'000);
+    while (engine.progress()) {
+    }
+    CHECK(engine.probing().counts(run).size() == size - 1);
+  }
+}
+
 TEST_CASE("multicast: a receive of another size is an error, not a wrong result") {
   const Description d = describe(2, {});
   Network network(2, 1, {});

@@ -164,6 +164,20 @@ TEST_CASE("multicast: one's own address is the one on the way to the others") {
   CHECK(local_addresses("no such interface").size() <= 8);
 }
 
+TEST_CASE("multicast: an address that all hosts have leads to none") {
+  const auto address = [](std::uint8_t family, std::uint8_t prefix_bits, std::array<std::uint8_t, 16> bytes) {
+    return Address{family, prefix_bits, {}, bytes};
+  };
+  Address bridge = address(6, 128, {});
+  bridge.bytes[15] = 1;
+  const Address here = address(4, 8, {127, 0, 0, 1});
+  const std::vector<std::vector<Address>> hosts = {
+      {bridge, here}, {bridge, address(4, 8, {127, 0, 0, 2})}, {bridge, address(4, 8, {127, 0, 0, 3})}};
+  CHECK(choose_address(hosts, 0) == here);
+  const std::vector<std::vector<Address>> apart = {{here}, {here, address(4, 24, {203, 0, 113, 1})}};
+  CHECK_THROWS_AS(choose_address(apart, 0), NetworkError);
+}
+
 TEST_CASE("multicast: descriptions") {
   Members members(2);
   const Description& d = members.description;

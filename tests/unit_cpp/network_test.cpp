@@ -165,6 +165,13 @@ TEST_CASE("only connections that leave the node count, by interface and alike at
   CHECK(network::leaving({{b, a}}, there).at("eth7") == keys.at("eth0"));
 }
 
+TEST_CASE("this node's addresses are 16 bytes, IPv4 as in IPv6") {
+  const auto own = network::own_addresses();
+  const auto loopback = Address(10, '\0') + "\xff\xff" + Address("\x7f\0\0\x01", 4);
+  REQUIRE(own.count(loopback) == 1);
+  CHECK(own.at(loopback) == "lo");
+}
+
 TEST_CASE("TCP on every node is TCP, at the rate of the slowest interface that joins ranks") {
   const std::vector<Sighting> ranks{
       tcp("eth1", 10 * gigabit, {5}), {}, tcp("eth1", gigabit, {5, 6}), tcp("eth1", 10 * gigabit, {6})};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Processes that share memory: how they find it, that a killed one is missed, and what is left.
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -103,4 +104,17 @@ TEST_CASE("shm: only a segment is opened") {
   close(ends[1]);
   std::uint64_t value = 0;
   CHECK(!shm::read_memory(getpid(), 0, &value, sizeof value));
+}
+
+TEST_CASE("shm: where files may not be that large, there is no segment, and the process lives") {
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    const rlimit limit{4096, 4096};
+    if (setrlimit(RLIMIT_FSIZE, &limit) != 0) _exit(2);
+    _exit(shm::Segment::make(8192).empty() && !shm::Segment::make(4096).empty() ? 0 : 1);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
 }
