@@ -104,6 +104,56 @@ def test_no_rank_starts_with_wrong_settings(options, variables, said, program, o
     assert out == "" and said in err and "\nhint: " in err, err
 
 
+#: What ranks would write, over what is read or over each other.
+OVER = {
+    "the program": ["--metrics", "./prog"],
+    "the profile": ["--profile", "p.json", "--summary=same.json"],
+    "a profile by the environment": ["--trace", "same.json"],
+    "a placement": ["--placement", "x/../placed.json", "--metrics", "placed.json"],
+    "another output": ["--metrics", "new", "--trace", "./new"],
+}
+
+
+FORMS = (["run", "--dry-run"], ["env"], ["lab", "run", "--nodes", 2])
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda words: words[0])
+@pytest.mark.parametrize("what", OVER)
+def test_no_rank_replaces_what_is_read(what, form, compiled, command, objects, tmp_path, monkeypatch):
+    """GIVEN an output that is an input or another output THEN that is an error before anything is started."""
+    (tmp_path / "prog").symlink_to(compiled(discover()[0]))
+    (tmp_path / "p.json").write_bytes(PROFILE.read_bytes())
+    os.link(tmp_path / "p.json", tmp_path / "same.json")
+    nodes = {"nodes": [{"name": "localhost", "slots": 1}], "node_of_rank": [0]}
+    (tmp_path / "placed.json").write_text(json.dumps({"format": "antiphon-placement", "version": 1, **nodes}))
+    (tmp_path / "x").mkdir()
+    monkeypatch.setenv("ANTIPHON_LIB_DIR", str(objects))
+    if "environment" in what:
+        monkeypatch.setenv("ANTIPHON_PROFILE", str(tmp_path / "p.json"))
+    result = command(*form, *OVER[what], "./prog")
+    assert (result.returncode, result.stdout) == (2, "")
+    said = "is named for two outputs" if what == "another output" else "is what the command reads"
+    assert said in result.stderr and "\nhint: name another file" in result.stderr, result.stderr
+
+
+def test_no_rank_replaces_the_hostfile(compiled, command, objects, tmp_path, monkeypatch):
+    (tmp_path / "hosts").write_text("localhost slots=2\n")
+    monkeypatch.setenv("ANTIPHON_LIB_DIR", str(objects))
+    for words in (["run", "--dry-run", "--trace", "hosts"], ["trace", "--overwrite", "-o", "hosts"]):
+        result = command(*words, "--hostfile", "hosts", compiled(discover()[0]))
+        assert result.returncode == 2 and "hosts is what the command reads" in result.stderr, result.stderr
+
+
+def test_an_older_summary_is_replaced(compiled, command, objects, tmp_path, monkeypatch):
+    """GIVEN the outputs of an earlier run, or one device for two THEN nothing is wrong with them."""
+    monkeypatch.setenv("ANTIPHON_LIB_DIR", str(objects))
+    for name in ("s.json", "m"):
+        (tmp_path / name).write_text("old")
+    outputs = ["--summary=s.json", "--metrics", "m"]
+    for words in (outputs, ["--summary=/dev/null", "--metrics", "/dev/null"]):
+        assert command("run", "-n", 2, "--dry-run", *words, compiled(discover()[0])).returncode == 0
+
+
 def test_a_profile_of_another_machine_warns(program, antiphon, tmp_path):
     other = json.loads(PROFILE.read_text())
     other["machine"]["fingerprint"] = "mpi=openmpi;cpu=Z80;cores=2"

@@ -19,8 +19,8 @@ from antiphon import output
 from antiphon.commands import _options
 from antiphon.errors import AntiphonError
 from antiphon.mpi import Mpi, by_name
-from antiphon.mpi.launch import checked_for_slurm, rank_environment
-from antiphon.mpi.program import find_mpi
+from antiphon.mpi.launch import check_written, checked_for_slurm, rank_environment
+from antiphon.mpi.program import find_mpi, locate
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,6 +40,7 @@ def run(args: argparse.Namespace) -> int:
         raise AntiphonError("neither PROGRAM nor --mpi given", hint="antiphon env ./solver")
     mpi = find_mpi(args.program, args.mpi) if args.program else by_name(args.mpi)
     variables = rank_environment(mpi, _options.settings(args), os.environ)
+    check_written(variables, locate(args.program) if args.program else None)
     if args.json:
         output.print_json({"mpi": mpi.to_json(), "variables": variables})
     elif args.slurm:

@@ -20,6 +20,7 @@ import os
 import sys
 import time
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any
 
 from antiphon import output
@@ -28,8 +29,8 @@ from antiphon.errors import EXIT_USAGE, AntiphonError
 from antiphon.lab import ClusterSpec, Lab, Loss, load_cluster, state, take_down
 from antiphon.lab.clusters import DEFAULT_CLUSTER, cluster_names, spec_from_dict
 from antiphon.mpi import Mpi, preload
-from antiphon.mpi.launch import Settings, rank_environment
-from antiphon.mpi.program import find_mpi
+from antiphon.mpi.launch import Settings, check_written, rank_environment
+from antiphon.mpi.program import find_mpi, locate
 from antiphon.output import tables
 from antiphon.placement import Placement
 from antiphon.plan import using
@@ -196,7 +197,9 @@ def _say(text: str) -> None:
 def _rank_env(args: argparse.Namespace, mpi: Mpi) -> dict[str, str]:
     """Returns the variables of the ranks, which the launcher does not get."""
     if not args.plain:
-        return rank_environment(mpi, _options.settings(args), os.environ)
+        variables = rank_environment(mpi, _options.settings(args), os.environ)
+        check_written(variables, locate(args.program), Path(args.cluster) if args.cluster else None)
+        return variables
     # Ranks are placed without Antiphon, too.
     settings = [*(field.name for field in fields(Settings) if field.name != "placement"), "strict_placement"]
     given = [name for name in settings if vars(args).get(name)]

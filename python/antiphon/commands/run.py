@@ -20,7 +20,7 @@ import argparse
 import os
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from antiphon import model, output, profile
@@ -28,8 +28,9 @@ from antiphon.commands import _options
 from antiphon.commands import map as map_command
 from antiphon.errors import AntiphonError
 from antiphon.mpi import Mpi, jobs
-from antiphon.mpi.launch import Launch, launch_command, rank_environment, read_hostfile, srun_command
-from antiphon.mpi.program import find_mpi
+from antiphon.mpi.launch import Launch, check_written, launch_command, rank_environment, read_hostfile, srun_command
+from antiphon.mpi.program import find_mpi, locate
+from antiphon.output import files
 from antiphon.placement import Placement, launchers, launching, starting
 from antiphon.plan import using
 
@@ -79,11 +80,13 @@ def prepare(args: argparse.Namespace) -> Launch:
     mpi = find_mpi(args.program, args.mpi, args=args.args)
     if mpi.note:
         output.print_hint(mpi.note)
+    sources = (locate(args.program), args.hostfile, vars(args).get("apply"), args.profile)
     if vars(args).get("apply") is not None:
-        _apply(args)
+        _apply(args, sources)
     if "placement" in vars(args):  # `antiphon trace` records where ranks go without a plan
         using.apply(args)
     env = rank_environment(mpi, _options.settings(args), os.environ)
+    check_written(env, *sources)
     _check_profile(args)
     argv = [args.program, *args.args]
     if vars(args).get("placement") is not None:
@@ -96,20 +99,22 @@ def start_of(args: argparse.Namespace, mpi: Mpi, argv: list[str], env: Mapping[s
     return starting.where(args.hostfile, args.launcher, args.launcher_args, args.n).start(mpi, args.n, argv, env)
 
 
-def _apply(args: argparse.Namespace) -> None:
+def _apply(args: argparse.Namespace, read: Sequence[Path | None]) -> None:
     """Makes a placement from the trace, for the nodes of --hostfile or of the profile."""
     from antiphon.mapping import sources, tables
 
     if args.profile is None or args.placement is not None:
         raise AntiphonError("--apply takes the machine from --profile, and makes the placement itself",
                             hint="antiphon run --apply solver.trace --profile machine.json ./solver")  # fmt: skip
+    # The file goes beside the trace: where rank 0 could write the trace, it can also read the placement that it checks.
+    placement = args.apply.with_name(args.apply.name + ".placement.json")
+    files.check(placement, sources=read)
     result = sources.place(
         map_command.sources_of(args, args.apply, args.profile, args.hostfile), map_command.wishes_of(args)
     )
     for line in tables.verdict(result):
         output.stderr().print(line, soft_wrap=True, markup=False)
-    # The file goes beside the trace: where rank 0 could write the trace, it can also read the placement that it checks.
-    args.placement, args.hostfile = args.apply.with_name(args.apply.name + ".placement.json"), None
+    args.placement, args.hostfile = placement, None
     result.placement.save(args.placement)
     output.stderr().print(f"placement: {args.placement}", soft_wrap=True, markup=False)
     if sources.is_plain_machine(args.profile):

@@ -15,11 +15,15 @@ from antiphon import core
 from antiphon.errors import AntiphonError
 from antiphon.mpi import preload
 from antiphon.mpi.library import Mpi
+from antiphon.output import files
 
 #: The options that set these variables: errors name what the user wrote.
 OPTIONS = {"ANTIPHON_CAPTURE": "--capture ", "ANTIPHON_FORCE": "--force ", "ANTIPHON_METRICS": "--metrics ",
            "ANTIPHON_PLAN": "--plan ", "ANTIPHON_PROFILE": "--profile ", "ANTIPHON_SUMMARY": "--summary=",
            "ANTIPHON_TRACE": "--trace "}  # fmt: skip
+#: What ranks read, and the single files that they write.
+READ = ("ANTIPHON_PROFILE", "ANTIPHON_PLAN", "ANTIPHON_PLACEMENT")
+WRITTEN = ("ANTIPHON_SUMMARY", "ANTIPHON_METRICS", "ANTIPHON_TRACE")
 
 
 @dataclass(frozen=True)
@@ -133,6 +137,12 @@ def check_settings(variables: Mapping[str, str], settings: Settings | None = Non
         if name in OPTIONS and what.startswith(f"{name}="):
             what = what.replace(f"{name}=", OPTIONS[name], 1)
     raise AntiphonError(what, hint=problems[0]["hint"])
+
+
+def check_written(variables: Mapping[str, str], *sources: Path | None) -> None:
+    """Raises an error where ranks would replace what they read, one of the `sources`, or each other's output."""
+    written = [Path(variables[name]) for name in WRITTEN if variables.get(name, "0") not in ("", "0", "1")]
+    files.check_apart(written, [*sources, *(Path(variables[name]) for name in READ if variables.get(name))])
 
 
 def lib_dir() -> Path:

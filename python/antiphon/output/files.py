@@ -30,8 +30,8 @@ def check(path: Path, *, overwrite: bool = True, sources: Iterable[Path | None] 
             if not os.access(path, os.W_OK):
                 raise PermissionError(13, "Permission denied")
             return
-        if target.exists() and any(one is not None and one.exists() and target.samefile(one) for one in sources):
-            raise AntiphonError(f"{path} is what the command reads", hint="name another file")
+        if target.exists():
+            _refuse_source(path, sources)
         if target.exists() and not overwrite:
             raise AntiphonError(f"{path} is there already", hint="replace it with --overwrite, or name another file")
         if target.exists() and not os.access(target, os.W_OK):
@@ -40,6 +40,29 @@ def check(path: Path, *, overwrite: bool = True, sources: Iterable[Path | None] 
             pass
     except (OSError, ValueError) as error:
         raise _refused(path, error) from None
+
+
+def check_apart(written: Iterable[Path | None], read: Iterable[Path | None]) -> None:
+    """Raises an error for a file that is to be written and is also read, or is to be written twice."""
+    sources, before = list(read), list[Path]()
+    for path in filter(None, written):
+        if replaced(path) is None:
+            continue  # A device takes what several write.
+        _refuse_source(path, sources)
+        if any(_same(path, one) for one in before):
+            raise AntiphonError(f"{path} is named for two outputs", hint="name another file for one of them")
+        before.append(path)
+
+
+def _refuse_source(path: Path, sources: Iterable[Path | None]) -> None:
+    if any(one is not None and _same(path, one) for one in sources):
+        raise AntiphonError(f"{path} is what the command reads", hint="name another file")
+
+
+def _same(one: Path, other: Path) -> bool:
+    """Returns whether both name the same file, by any path; it need not be there yet."""
+    same = os.path.realpath(one) == os.path.realpath(other)
+    return same or (one.exists() and other.exists() and one.samefile(other))
 
 
 def refuse_directory(path: Path) -> None:
