@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from antiphon import profile
+from antiphon import cli, profile
 from antiphon.mpi import discover
 
 OURS = [mpi for mpi in discover() if mpi.prefix.is_relative_to(Path(sys.prefix).resolve()) and mpi.launcher]
@@ -72,7 +72,7 @@ def test_a_node_is_measured(measured: Path, mpi: object) -> None:
 def test_a_rank_that_dies_leaves_the_earlier_file_whole(tmp_path: Path, mpi: object) -> None:
     path = tmp_path / "m.json"
     path.write_text("the earlier one")
-    args = command("-n", 3, "--mpi", mpi.launcher, "-o", path, "--budget", 30)
+    args = command("-n", 3, "--mpi", mpi.launcher, "-o", path, "--overwrite", "--budget", 30)
     with subprocess.Popen(
         args, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as probe:
@@ -90,7 +90,7 @@ def test_samples_can_be_looked_at_again_and_decisions_stay(measured: Path, tmp_p
     tuned = {**profile.load(measured), "decisions": {"version": 1, "rules": []}}
     profile.write(again, tuned)
     result = subprocess.run(
-        command("--again", measured.with_name("m.samples.json.gz"), "-o", again),
+        command("--again", measured.with_name("m.samples.json.gz"), "-o", again, "--name", "renamed"),
         capture_output=True,
         text=True,
         timeout=60,
@@ -99,7 +99,10 @@ def test_samples_can_be_looked_at_again_and_decisions_stay(measured: Path, tmp_p
     found = profile.load(again)
     assert found.pop("decisions") == tuned["decisions"]
     assert "tune" in found["measurements"]["notes"].pop()
-    assert found == profile.load(measured)
+    assert found["machine"].pop("name") == "renamed"
+    before = profile.load(measured)
+    before["machine"].pop("name")
+    assert found == before
 
 
 def _kill_a_rank_of(ancestor: int) -> None:
@@ -155,3 +158,51 @@ def test_what_cannot_be_done_is_said_at_once(args: tuple[object, ...], said: str
     result = subprocess.run(command(*args), capture_output=True, text=True, timeout=60, check=False)
     assert result.returncode == 2
     assert said in result.stderr
+
+
+#: Files that a probe would have replaced, in a folder with hosts, samples, a profile and the folder d.samples.json.gz.
+REFUSED = {
+    "hosts": (["--hostfile", "hosts", "-o", "./hosts", "--overwrite"], "hosts is what the command reads"),
+    "samples": (
+        ["--again", "m.samples.json.gz", "-o", "m.samples.json.gz", "--overwrite"],
+        "is what the command reads",
+    ),
+    "own samples": (["--hostfile", "x.samples.json.gz", "-o", "x"], "x.samples.json.gz is what the command reads"),
+    "another file": (["-o", "hosts"], "hosts is there already\nhint: replace it with --overwrite"),
+    "no place": (["-o", "/dev/stdout"], "cannot write /dev/stdout.samples.json.gz"),
+    "a folder": (["-o", "d.json"], "d.samples.json.gz is a directory"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_no_other_file_is_replaced(what: str, tmp_path: Path, monkeypatch, capsys) -> None:
+    """GIVEN a file that is read, or is no profile, or no place for samples THEN that is said before all else."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("hosts", "m.samples.json.gz", "x.samples.json.gz"):
+        (tmp_path / name).write_text("localhost")
+    (tmp_path / "d.samples.json.gz").mkdir()
+    options, said = REFUSED[what]
+    assert cli.main(["probe", "-n", "2", "--mpi", "nothing", *options]) != 0
+    assert said in capsys.readouterr().err
+    assert (tmp_path / "hosts").read_text() == (tmp_path / "m.samples.json.gz").read_text() == "localhost"
+
+
+def test_an_older_profile_is_replaced(tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "m.json").write_text('{"format": "antiphon-profile", "version": 0}')
+    assert cli.main(["probe", "-n", "2", "--mpi", "nothing", "-o", "m.json"]) == 2
+    assert "--mpi nothing" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("output", "samples"), [
+    ("net.json", "net.samples.json.gz"),
+    ("net.mpich", "net.mpich.samples.json.gz"),
+    ("net.openmpi", "net.openmpi.samples.json.gz"),
+    ("net", "net.samples.json.gz"),
+])  # fmt: skip
+def test_samples_are_named_as_the_profile_is(output: str, samples: str, tmp_path: Path, monkeypatch, capsys) -> None:
+    """GIVEN a folder in the place of the samples THEN the error names it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / samples).mkdir()
+    assert cli.main(["probe", "-n", "2", "--mpi", "nothing", "-o", output]) == 2
+    assert f"error: {samples} is a directory" in capsys.readouterr().err

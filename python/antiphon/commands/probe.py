@@ -53,6 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="the profile (default: %(default)s)",
     )
+    _options.add_overwrite(parser, "a FILE that is no profile")
     add("--budget", type=_options.number, default=60.0, metavar="SECONDS", help="the time it may take (default: 60)")
     add("--name", metavar="NAME", help="of the machine, in the profile (default: the lab's cluster, or this host)")
     add("--again", type=Path, metavar="FILE", help="measure nothing: make the profile from samples that were kept")
@@ -67,10 +68,9 @@ def run(args: argparse.Namespace) -> int:
         raise AntiphonError(f"--budget {args.budget:g}: in less than 5 seconds nothing can be measured")
     if args.n is not None and args.n < 2:
         raise AntiphonError(f"-n {args.n}: a network has at least 2 ranks")
-    files.check(args.output)
-    samples = args.again or args.output.with_suffix(".samples.json.gz")
+    samples = _checked(args)
     if args.again:
-        document = recording.document_again(args.again)
+        document = recording.document_again(args.again, args.name)
         _write(args.output, document, samples)
     else:
         document = _measure_and_write(args, samples)
@@ -79,6 +79,18 @@ def run(args: argparse.Namespace) -> int:
     else:
         _tell(document, args.output)
     return 0
+
+
+def _checked(args: argparse.Namespace) -> Path:
+    """Returns the file of the samples, once both files are known to be writable."""
+    read = (args.hostfile, args.again, Path(args.lab) if args.lab else None)
+    overwrite = args.overwrite or (args.output.is_file() and profile.is_profile(args.output))
+    files.check(args.output, overwrite=overwrite, sources=read)
+    if args.again:
+        return Path(args.again)
+    samples: Path = args.output.with_name(args.output.name.removesuffix(".json") + ".samples.json.gz")
+    files.check(samples, sources=read)
+    return samples
 
 
 def _keep_decisions(path: Path, document: dict[str, Any]) -> None:

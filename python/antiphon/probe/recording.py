@@ -77,9 +77,10 @@ def read(path: Path) -> Recording:
     return Recording(content["source"], content["launches"])
 
 
-def document_again(path: Path) -> dict[str, Any]:
-    """Reads a file that write() made, and returns the profile that follows from it."""
+def document_again(path: Path, name: str | None = None) -> dict[str, Any]:
+    """Reads a file that write() made, and returns the profile that follows from it; `name`: another of the machine."""
     recorded = read(path)
+    recorded.source["name"] = name or recorded.source.get("name")
     try:
         return recorded.document()
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from antiphon.profile.document import FORMAT, VERSION, check, load, parse, schema, sureness, write
+from antiphon.profile.document import FORMAT, VERSION, check, is_profile, load, parse, schema, sureness, write
 from antiphon.profile.layout import json_text
 from antiphon.profile.machine import differences, fingerprint, here, mismatch_warning, warning_for_run
 
@@ -14,6 +14,7 @@ __all__ = [
     "differences",
     "fingerprint",
     "here",
+    "is_profile",
     "json_text",
     "load",
     "mismatch_warning",

@@ -27,6 +27,15 @@ def schema() -> dict[str, Any]:
     return json.loads(SCHEMA.read_text(encoding="utf-8"))  # type: ignore[no-any-return]
 
 
+def is_profile(path: Path) -> bool:
+    """Returns whether a file says that it is a profile, of whatever version."""
+    try:
+        document = parse_json(path.read_bytes())
+    except (OSError, ValueError):
+        return False
+    return isinstance(document, dict) and document.get("format") == FORMAT
+
+
 def load(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Reads the profile in a file; an invalid one is an error of one line that names the field."""
     try:
