@@ -128,22 +128,43 @@ def test_results_are_replaced_only_where_it_is_wanted(name, tmp_path, capsys):
     assert (tmp_path / "old").read_text() == "old"
 
 
-@pytest.mark.parametrize("name", ["report", "traffic", "compile", "map", "bench", "plan", "trace"])
-def test_no_command_replaces_what_it_reads(name, tmp_path, capsys):
+#: Commands that read FILE, and are to write it by its other name, SAME.
+READERS = {
+    "report": "report FILE -o SAME",
+    "traffic": "traffic FILE -o SAME",
+    "compile": "compile FILE -o SAME",
+    "map": f"map FILE {PROFILE} -o SAME",
+    "map-beside": "map /bin/true FILE -o SAME --launcher hydra",
+    "plan": "plan -o SAME --profile FILE --trace new /bin/true",
+    "trace": "trace --to perfetto -o SAME FILE",
+    "explain": "explain bcast -n 4 --bytes 1k --profile FILE --svg SAME",
+    "explain-plan": "explain --plan FILE --svg SAME",
+    "explain-pattern": "explain --pattern FILE --svg SAME",
+    "predict": "predict bcast -n 4 --profile FILE --svg SAME",
+    "predict-cluster": "predict bcast --cluster FILE --svg SAME",
+    "predict-page": "predict --cluster FILE --html SAME",
+    "cluster-show": "cluster show FILE --profile-out SAME",
+    "cluster-fit": "cluster fit --rate 1gbit --calls FILE --one-way a --pairs b --ring c -o SAME",
+    "export": "export --to openmpi-rules --profile FILE -o SAME",
+    "export-tree": "export --to mpich-json --libmpi FILE -o SAME",
+    "bench": f"bench --profile {PROFILE} --results FILE --json SAME",
+    "bench-svg": "bench --mpi none --profile FILE --svg SAME",
+    "bench-hosts": "bench --mpi none --hostfile FILE --json SAME",
+    "bench-pattern": "bench --mpi none --pattern FILE --json SAME",
+    "bench-codecs": "bench codecs --messages FILE --json SAME",
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_no_command_replaces_what_it_reads(name, tmp_path, monkeypatch, capsys):
     """GIVEN the same file by another name THEN not even --overwrite replaces it."""
-    source, same = tmp_path / "run.trace", tmp_path / "same"
+    monkeypatch.chdir(tmp_path)
+    source, same = tmp_path / "source", tmp_path / ("same.json" if name == "map-beside" else "same")
     source.write_text("{}")
     same.symlink_to(source)
-    words = commands(tmp_path) | {
-        "report": ["report", str(source), "-o"],
-        "bench": ["bench", "--profile", PROFILE, "--results", str(source), "--json"],
-        "plan": ["plan", "--profile", str(source), "--trace", str(tmp_path / "new"), "/bin/true"],
-        "trace": ["trace", "--to", "perfetto", str(source)],
-    }
-    options = ["-o", str(same), "--overwrite"] if name in ("plan", "trace") else []
-    after = [] if options else [str(same), "--overwrite"]
-    assert cli.main([words[name][0], *options, *words[name][1:], *after]) == 2
-    assert "same is what the command reads" in capsys.readouterr().err
+    line = READERS[name].replace("FILE", str(source)).replace("SAME", f"{tmp_path / 'same'} --overwrite")
+    assert cli.main(line.split()) == 2
+    assert f"{same.name} is what the command reads" in capsys.readouterr().err
     assert source.read_text() == "{}"
 
 
@@ -159,3 +180,9 @@ def test_names_that_are_no_text_can_be_in_a_file(tmp_path):
     """GIVEN a path with a byte that is no UTF-8, as Python has it in texts THEN that byte is written."""
     files.write(tmp_path / "file", f"path {os.fsdecode(b'm' + bytes([255]))}")
     assert (tmp_path / "file").read_bytes() == b"path m\xff"
+
+
+def test_results_and_their_chart_are_two_files(tmp_path, capsys):
+    same = str(tmp_path / "same")
+    assert cli.main(["bench", "--mpi", "none", "--profile", PROFILE, "--json", same, "--svg", same]) == 2
+    assert "same is named for two outputs" in capsys.readouterr().err

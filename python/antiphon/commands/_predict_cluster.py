@@ -39,6 +39,8 @@ def estimate(args: argparse.Namespace, size: int, ranking: Sequence[model.Predic
 
 def run(args: argparse.Namespace) -> int:
     """Predicts several collectives, or all, and prints a table or writes a page."""
+    if args.html:
+        files.check(args.html, overwrite=args.overwrite, sources=(args.cluster,))
     spec = _spec(args)
     if args.collective and args.collective not in {c.name for c in core.collectives()}:
         raise AntiphonError(f"no collective named {args.collective!r}", hint="`antiphon bench --list` names all")
@@ -47,8 +49,6 @@ def run(args: argparse.Namespace) -> int:
             raise AntiphonError(
                 f"--{option.replace('_', '-')} is not for all collectives of a cluster", hint="leave it away"
             )
-    if args.html:
-        files.check(args.html, overwrite=args.overwrite)
     names = [args.collective] if args.collective else [c.name for c in core.collectives()]
     sizes = [size_option("--bytes", one) for one in args.bytes.split(",")] if args.bytes else list(USUAL_BYTES)
     estimator = _estimator(args, spec)

@@ -166,10 +166,12 @@ def _codecs(args: argparse.Namespace) -> int:
 
 def _check_files(args: argparse.Namespace) -> None:
     """Raises an error for a file that could not be written after minutes of measuring."""
-    sources = [*(args.profile or ()), *(args.results or ())]
-    for path in (args.json if args.json != "-" else None, args.svg):
-        if path is not None:
-            files.check(Path(path), overwrite=args.overwrite, sources=sources)
+    lists = (args.profile, args.results, args.messages, args.pattern)
+    sources = [args.hostfile, args.lab, *(one for several in lists for one in several or ())]
+    written = [Path(path) for path in (args.json if args.json != "-" else None, args.svg) if path is not None]
+    for path in written:
+        files.check(path, overwrite=args.overwrite, sources=sources)
+    files.check_apart(written, ())
 
 
 def _give_back_names(args: argparse.Namespace) -> None:

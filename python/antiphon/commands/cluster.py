@@ -89,9 +89,10 @@ def _list(args: argparse.Namespace) -> int:
 
 
 def _show(args: argparse.Namespace) -> int:
+    if args.profile_out:
+        files.check(args.profile_out, overwrite=args.overwrite, sources=(args.cluster,))
     spec = clusters.load(args.cluster)
     if args.profile_out:
-        files.check(args.profile_out, overwrite=args.overwrite)
         files.write(args.profile_out, json.dumps(profile.document(spec), indent=1) + "\n")
     if args.json:
         output.print_json(spec.to_json())
@@ -137,10 +138,11 @@ def _switches(spec: ClusterSpec) -> str:
 
 def _fit(args: argparse.Namespace) -> int:
     rate = rate_option("--rate", args.rate)
+    measured = (args.calls, args.one_way, args.pairs, args.ring)
     if args.output:
-        files.check(args.output, overwrite=args.overwrite)
-    found = fit.Measurements.read(args.calls, args.one_way, args.pairs, args.ring)
-    names = ", ".join(path.name for path in (args.calls, args.one_way, args.pairs, args.ring))
+        files.check(args.output, overwrite=args.overwrite, sources=measured)
+    found = fit.Measurements.read(*measured)
+    names = ", ".join(path.name for path in measured)
     spec = fit.fitted(args.name, rate, found, f"antiphon cluster fit of {names}")
     compared = fit.compare(spec, found)
     if args.output:

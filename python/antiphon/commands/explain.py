@@ -74,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Explains one call, a pattern or a plan."""
     if args.svg:
-        files.check(args.svg, overwrite=args.overwrite)
+        files.check(args.svg, overwrite=args.overwrite, sources=(args.profile, args.plan, args.pattern))
     if args.pattern or args.plan:
         assumed = COMPILED_RATE if args.plan else ASSUMED_RATE
         return _explain_phases.run(args, link_rate(args.link_rate or assumed))

@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     if args.to is None:
         raise AntiphonError("--to is missing", hint=f"one of {', '.join(exporters.names())}")
     if args.output:
-        files.check(args.output, overwrite=args.overwrite)
+        files.check(args.output, overwrite=args.overwrite, sources=(args.profile, args.libmpi))
     module = exporters.load(args.to)
     if hasattr(module, "export_schedule"):
         exported = module.export_schedule(args)

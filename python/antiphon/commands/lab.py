@@ -20,7 +20,6 @@ import os
 import sys
 import time
 from dataclasses import fields, replace
-from pathlib import Path
 from typing import Any
 
 from antiphon import output
@@ -198,7 +197,7 @@ def _rank_env(args: argparse.Namespace, mpi: Mpi) -> dict[str, str]:
     """Returns the variables of the ranks, which the launcher does not get."""
     if not args.plain:
         variables = rank_environment(mpi, _options.settings(args), os.environ)
-        check_written(variables, locate(args.program), Path(args.cluster) if args.cluster else None)
+        check_written(variables, locate(args.program), args.cluster)
         return variables
     # Ranks are placed without Antiphon, too.
     settings = [*(field.name for field in fields(Settings) if field.name != "placement"), "strict_placement"]

@@ -85,16 +85,15 @@ def run(args: argparse.Namespace) -> int:
         launchers.load(args.launcher)
         if args.output is None:
             raise AntiphonError("--launcher needs -o FILE")
+    machine = args.machine or Path("machine.json")
+    read = (args.traffic, machine, args.hostfile)
     if args.output is not None:
-        read = (args.traffic, args.machine, args.hostfile)
         files.check(args.output, overwrite=args.overwrite, sources=read)
     if sources.kind_of(args.traffic) == "placement":
         return _convert(args)
     if args.launcher is not None:
-        files.check(_beside(args.output), overwrite=args.overwrite)
-    result = sources.place(
-        sources_of(args, args.traffic, args.machine or Path("machine.json"), args.hostfile), wishes_of(args)
-    )
+        files.check(_beside(args.output), overwrite=args.overwrite, sources=read)
+    result = sources.place(sources_of(args, args.traffic, machine, args.hostfile), wishes_of(args))
     from antiphon.mapping import tables
 
     if args.json:

@@ -75,10 +75,10 @@ def run(args: argparse.Namespace) -> int:
     """Predicts and prints."""
     if args.cluster and (args.collective is None or args.html):
         return _predict_cluster.run(args)
+    if args.svg:
+        files.check(args.svg, overwrite=args.overwrite, sources=(args.profile, args.cluster))
     machine = _machine(args)
     size = 0 if args.collective == "barrier" else _size(args.bytes or "64k", "--bytes")
-    if args.svg:
-        files.check(args.svg, overwrite=args.overwrite)
     found = answer(_call(args, machine, size), machine.profile, search=not args.defaults)
     one = found.ranking
     assert one is not None

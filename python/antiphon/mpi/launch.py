@@ -139,10 +139,10 @@ def check_settings(variables: Mapping[str, str], settings: Settings | None = Non
     raise AntiphonError(what, hint=problems[0]["hint"])
 
 
-def check_written(variables: Mapping[str, str], *sources: Path | None) -> None:
+def check_written(variables: Mapping[str, str], *sources: str | Path | None) -> None:
     """Raises an error where ranks would replace what they read, one of the `sources`, or each other's output."""
     written = [Path(variables[name]) for name in WRITTEN if variables.get(name, "0") not in ("", "0", "1")]
-    files.check_apart(written, [*sources, *(Path(variables[name]) for name in READ if variables.get(name))])
+    files.check_apart(written, [*sources, *(variables.get(name) for name in READ)])
 
 
 def lib_dir() -> Path:

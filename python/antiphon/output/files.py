@@ -15,10 +15,13 @@ from pathlib import Path
 
 from antiphon.errors import EXIT_FAILURE, EXIT_USAGE, AntiphonError
 
+#: Files that a command reads, by their paths; what has no such name, or is None, is none of them.
+Sources = Iterable[str | Path | None]
+
 ANOTHER = "name another file, or make room for this one"
 
 
-def check(path: Path, *, overwrite: bool = True, sources: Iterable[Path | None] = ()) -> None:
+def check(path: Path, *, overwrite: bool = True, sources: Sources = ()) -> None:
     """Raises the error that writing `path` would end with, as far as it can be known before there is anything to write.
 
     Without `overwrite` a file that is there is such an error; one of `sources`, which the command reads, always is.
@@ -42,9 +45,9 @@ def check(path: Path, *, overwrite: bool = True, sources: Iterable[Path | None] 
         raise _refused(path, error) from None
 
 
-def check_apart(written: Iterable[Path | None], read: Iterable[Path | None]) -> None:
+def check_apart(written: Iterable[Path | None], read: Sources) -> None:
     """Raises an error for a file that is to be written and is also read, or is to be written twice."""
-    sources, before = list(read), list[Path]()
+    sources, before = tuple(read), list[Path]()
     for path in filter(None, written):
         if replaced(path) is None:
             continue  # A device takes what several write.
@@ -54,8 +57,8 @@ def check_apart(written: Iterable[Path | None], read: Iterable[Path | None]) -> 
         before.append(path)
 
 
-def _refuse_source(path: Path, sources: Iterable[Path | None]) -> None:
-    if any(one is not None and _same(path, one) for one in sources):
+def _refuse_source(path: Path, sources: Sources) -> None:
+    if any(_same(path, Path(one)) for one in sources if one):
         raise AntiphonError(f"{path} is what the command reads", hint="name another file")
 
 
