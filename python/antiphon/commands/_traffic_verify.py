@@ -37,9 +37,7 @@ def run(args: argparse.Namespace) -> int:
     from antiphon.bench import verify
     from antiphon.traffic.of_trace import COLLECTIVES
 
-    chosen = mpi.by_name(args.mpi) if args.mpi else next(iter(mpi.discover(most=1)), None)
-    if chosen is None:
-        raise AntiphonError("no MPI was found", hint="name one with --mpi PATH")
+    chosen = mpi.chosen(args.mpi)[0]
     wanted = args.collectives.split(",") if args.collectives else sorted(COLLECTIVES - {"barrier"})
     unknown = [name for name in wanted if name not in COLLECTIVES]
     if unknown:

@@ -95,10 +95,7 @@ def _mpi_of(args: argparse.Namespace) -> mpis.Mpi:
     """Returns the program's library, else the one that --mpi names, else the first."""
     if args.program:
         return find_mpi(args.program, args.mpi, args=args.args)
-    found = [mpis.by_name(args.mpi)] if args.mpi else discover(most=1)
-    if not found:
-        raise AntiphonError("no MPI library was found", hint="`antiphon doctor` says what was looked for")
-    return found[0]
+    return mpis.chosen(args.mpi)[0]
 
 
 def _this_machine(args: argparse.Namespace) -> int:

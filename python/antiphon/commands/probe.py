@@ -118,11 +118,7 @@ def _write(path: Path, document: dict[str, Any], samples: Path) -> None:
 
 def _measure_and_write(args: argparse.Namespace, samples: Path) -> dict[str, Any]:
     """Measures, writes samples and profile, and keeps the profile for runs to find."""
-    found = [mpis.by_name(args.mpi)] if args.mpi else mpis.discover(most=1)
-    if not found:
-        raise AntiphonError(
-            "no MPI library was found", hint="`antiphon doctor` says what was looked for; or give --mpi PATH"
-        )
+    found = mpis.chosen(args.mpi)
     with open_testbed(args) as testbed:
         with _progress(args.budget) as advance:
             session = Session(testbed, found[0], _ranks(args, testbed), args.budget, advance)

@@ -54,11 +54,7 @@ def run(args: argparse.Namespace) -> int:
         raise AntiphonError(f"--budget {args.budget:g}: in less than 5 seconds nothing can be measured")
     if args.n is not None and args.n < 2:
         raise AntiphonError(f"-n {args.n}: a collective has at least 2 ranks")
-    found = [mpis.by_name(args.mpi)] if args.mpi else mpis.discover(most=1)
-    if not found:
-        raise AntiphonError(
-            "no MPI library was found", hint="`antiphon doctor` says what was looked for; or give --mpi PATH"
-        )
+    found = mpis.chosen(args.mpi)
     clock = selftest.Clock(args.budget)
     with open_testbed(args) as testbed:
         ranks = max(2, args.n or testbed.ranks())

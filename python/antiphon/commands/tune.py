@@ -84,11 +84,7 @@ def run(args: argparse.Namespace) -> int:
     request = make_request(args)
     if args.model:
         return _decide_by_model(args, request)
-    found = [mpis.by_name(name) for name in args.mpi.split(",")] if args.mpi else mpis.discover(most=1)
-    if not found:
-        raise AntiphonError(
-            "no MPI library was found", hint="`antiphon doctor` says what was looked for; or give --mpi PATH"
-        )
+    found = mpis.chosen(*(args.mpi or "").split(","))
     if args.profile.exists():
         profiles.load(args.profile)  # An error in the profile is reported before anything is measured.
     outcomes: dict[str, conclusions.TuningResult] = {}

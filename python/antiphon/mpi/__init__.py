@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from antiphon.mpi.library import ABIS, Mpi, abi_of, identify, is_libmpi, launcher_family, library_version, unsupported
-from antiphon.mpi.search import by_name, candidates, discover, libraries_in
+from antiphon.mpi.search import by_name, candidates, chosen, discover, libraries_in
 
 __all__ = [
     "ABIS",
@@ -12,6 +12,7 @@ __all__ = [
     "abi_of",
     "by_name",
     "candidates",
+    "chosen",
     "discover",
     "identify",
     "is_libmpi",

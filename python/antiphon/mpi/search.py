@@ -76,6 +76,16 @@ def discover(env: Mapping[str, str] | None = None, most: int | None = None) -> l
     return list(found.values())
 
 
+def chosen(*names: str | None) -> list[Mpi]:
+    """The libraries that `--mpi` names, or the first of this machine; where there is none, that is an error."""
+    named = list(filter(None, names))
+    found = [by_name(name) for name in named] if named else discover(most=1)
+    if not found:
+        raise AntiphonError("no MPI library was found",
+                            hint="`antiphon doctor` says what was looked for; or give --mpi PATH")  # fmt: skip
+    return found
+
+
 def by_name(name: str, env: Mapping[str, str] | None = None, soname: str | None = None) -> Mpi:
     """The library that `--mpi NAME` means: "openmpi", "mpich", "mpiabi", or the path of a prefix, bin, launcher or
     libmpi. `soname` is what the program is linked to, where that is known: the prefix of MPICH has two libraries."""
