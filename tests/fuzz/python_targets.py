@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 
 from antiphon import model, patterns, profile, report, trace
 from antiphon.codec import messages
-from antiphon.commands import bench
+from antiphon.commands import _bench_model
 from antiphon.errors import AntiphonError
 from antiphon.exporters import _goal_reader, intel, openmpi_json, openmpi_rules, ucc
 from antiphon.lab import load_cluster
@@ -76,7 +76,7 @@ TARGETS: dict[str, tuple[Callable[[Path], Any], tuple[str, ...]]] = {
     "placement": (Placement.load, ("python_placement",)),
     "hostfile": (launch.read_hostfile, ("python_hostfile",)),
     "summary": (lambda path: html.render(report.page_of(path)), ("python_summary", "python_results", "profile")),
-    "results": (bench._read_results, ("python_results",)),
+    "results": (_bench_model.read_results, ("python_results",)),
     "samples": (recording.document_again, ("python_samples",)),
     "messages": (lambda path: list(messages.read(path)), ("python_messages",)),
     "cluster": (load_cluster, ("python_cluster",)),

@@ -30,16 +30,15 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from antiphon import core, model, output, packed
+from antiphon import core, output
 from antiphon import mpi as mpis
 from antiphon.bench import codec_tables, collectives
 from antiphon.bench.collectives import CollectiveBenchmark, CollectiveResults
 from antiphon.bench.results import COMPUTING_MODES, MODES, modes_of
 from antiphon.bench.tables import DROPPABLE, algorithm_lines, collective_table, mean_lines
 from antiphon.bench.testbed import Testbed, failure, program
-from antiphon.commands import _bench_patterns, _bench_presence, _options
+from antiphon.commands import _bench_model, _bench_patterns, _bench_presence, _options
 from antiphon.commands._testbed import open_testbed
-from antiphon.documents import parse_json
 from antiphon.errors import EXIT_FAILURE, AntiphonError
 from antiphon.output import files, tables
 from antiphon.units import size_option
@@ -90,7 +89,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--root", type=int, default=0, metavar="RANK", help="root of those that have one (default: 0)")
     add("--overhead", action="store_true", help="measure only what Antiphon adds to a call that it passes on to the "
         "library")  # fmt: skip
-    _add_prediction(parser)
+    _bench_model.add_arguments(parser)
     _bench_patterns.add_arguments(parser)
     _bench_presence.add_arguments(parser)
     _options.add_where(parser, link_rate=": gives the limit")
@@ -101,38 +100,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _options.add_overwrite(parser, "FILE of --json and of --svg")
 
 
-def _add_prediction(parser: argparse.ArgumentParser) -> None:
-    """Declares the options that compare with the model."""
-    add = parser.add_argument
-    add("--profile", type=Path, action="append", metavar="FILE", help="compare with what the model of this profile "
-        "predicts")  # fmt: skip
-    _options.add_old_name(parser, "--predict", "--profile")
-    add("--results", type=Path, action="append", metavar="FILE", help="with --profile: compare these results (of "
-        "--json) instead of measuring; several are compared with one profile, or each with its own, in that order, and "
-        "what was measured twice counts as in the last file")  # fmt: skip
-    add("--svg", type=Path, metavar="FILE", help="with --profile: predicted over measured times, as a chart")
-
-
 def run(args: argparse.Namespace) -> int:
     """Measures and prints."""
     if "codecs" in args.collectives:
         _check_files(args)
         return _codecs(args)
     _give_back_names(args)
-    if (args.results or args.svg) and not args.profile:
-        raise _nothing_to_compare()
+    _bench_model.check_options(args)
     _check_files(args)
     if args.list:
         return _list(args)
+    profiles = _bench_model.profiles_of(args)
     if args.results:
-        return _predicted(args, [_read_results(file) for file in args.results])
+        return _bench_model.compare_files(args, profiles, _write_json)
     if args.n is not None and args.n < 1:
         raise AntiphonError(f"-n {args.n}: at least 1 rank is needed")
-    found = [mpis.by_name(name) for name in args.mpi.split(",")] if args.mpi else mpis.discover(most=1)
-    if not found:
-        raise AntiphonError(
-            "no MPI library was found", hint="`antiphon doctor` says what was looked for; or give --mpi PATH"
-        )
+    benchmark = make_benchmark(args)
+    if profiles:
+        _bench_model.check_contenders(benchmark.contenders)
+    found = mpis.chosen(*(args.mpi or "").split(","))
     with open_testbed(args) as testbed:
         if args.overhead:
             return _overhead(args, testbed, found)
@@ -140,18 +126,28 @@ def run(args: argparse.Namespace) -> int:
             return _bench_presence.run(args, testbed, found, _write_json)
         if args.pattern:
             return _bench_patterns.run(args, testbed, found, _write_json)
-        benchmark = make_benchmark(args)
         all_results = []
         for mpi in found:
             results = _measure(args, testbed, mpi, benchmark)
             all_results.append(results)
             if args.json != "-":
                 _show(results, testbed)
-    if args.profile:
-        _predicted(args, [[row for results in all_results for row in results.rows()]])
-    elif args.json:
-        _write_json(args.json, {"results": [row for results in all_results for row in results.rows()]})
+    _finish(args, [row for results in all_results for row in results.rows()], profiles)
     return EXIT_FAILURE if any(results.wrong for results in all_results) else 0
+
+
+def _finish(args: argparse.Namespace, rows: list[dict[str, Any]], profiles: list[str]) -> None:
+    """Compares with the model, and writes: what was measured also where no comparison comes of it."""
+    document: dict[str, Any] = {"results": rows}
+    try:
+        compared = _bench_model.compare([rows], profiles) if profiles else None
+        if compared:
+            document["predictions"] = compared.rows()
+    finally:
+        if args.json:
+            _write_json(args.json, document)
+    if compared:
+        _bench_model.show(args, compared)
 
 
 def _codecs(args: argparse.Namespace) -> int:
@@ -308,55 +304,6 @@ def _overhead(args: argparse.Namespace, testbed: Testbed, found: list[mpis.Mpi])
     for row in rows:
         table.add_row(row["mpi"], row["collective"], f"{row['library_ns']:.0f} ns", f"{row['added_ns']:.0f} ns")
     tables.print_wide(table)
-    return 0
-
-
-def _read_results(file: Path) -> list[dict[str, Any]]:
-    from antiphon.bench import validation
-
-    try:
-        rows = list(parse_json(packed.read_text(file))["results"])
-        for row in rows:
-            validation.check_row(row)
-        return rows
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise AntiphonError(f"--results {file}: not results of `antiphon bench --json` ({error})") from None
-
-
-def _nothing_to_compare() -> AntiphonError:
-    what = "--results and --svg need --profile FILE and results"
-    return AntiphonError(what, hint="`antiphon probe` writes a profile")
-
-
-def _predicted(args: argparse.Namespace, measured: list[list[dict[str, Any]]]) -> int:
-    """`measured` holds files of results, either all of one profile's machine or each of its own."""
-    from antiphon.bench import validation
-
-    paths: list[Path] = args.profile
-    if not any(measured):
-        raise _nothing_to_compare()
-    if len(paths) not in (1, len(measured)):
-        raise AntiphonError(
-            f"--profile: {len(paths)} profiles for {len(measured)} files of results", hint="give one, or one for each"
-        )
-    profiles = [str(model.read_profile(path, packed_too=True)) for path in paths]
-    profiles *= len(measured) if len(paths) == 1 else 1
-    measured = validation.without_older(measured)
-    rows = [row for part in measured for row in part]
-    compared = validation.ModelCheck(
-        [
-            e
-            for part, profile in zip(measured, profiles, strict=True)
-            if part
-            for e in validation.compare(part, profile).entries
-        ]
-    )
-    if args.json:
-        _write_json(args.json, {"results": rows, "predictions": compared.rows()})
-    if args.json != "-":
-        validation.show(compared)
-    if args.svg:
-        validation.draw(compared, args.svg)
     return 0
 
 

@@ -77,6 +77,7 @@ def run(args: argparse.Namespace) -> int:
         return _predict_cluster.run(args)
     if args.svg:
         files.check(args.svg, overwrite=args.overwrite, sources=(args.profile, args.cluster))
+        curves.pyplot()
     machine = _machine(args)
     size = 0 if args.collective == "barrier" else _size(args.bytes or "64k", "--bytes")
     found = answer(_call(args, machine, size), machine.profile, search=not args.defaults)

@@ -48,8 +48,7 @@ def terminal(chart: CurveChart, width: int) -> str | None:
 
 def svg(chart: CurveChart, path: Path) -> None:
     """Writes the chart."""
-    pyplot = _pyplot()
-    figure, axes = pyplot.subplots(figsize=(9, 5.5))
+    figure, axes = pyplot().subplots(figsize=(9, 5.5))
     for name, curve in chart.curves.items():
         axes.plot([max(x, 1) for x, _ in curve], [y for _, y in curve], marker="o", markersize=3, label=name)
     axes.set_xscale("log", base=2)
@@ -62,8 +61,7 @@ def svg(chart: CurveChart, path: Path) -> None:
 
 def scatter_svg(title: str, groups: Mapping[str, Sequence[tuple[float, float]]], path: Path) -> None:
     """Draws predicted over measured seconds, with one colour per group and lines at ±10 % and ±25 %."""
-    pyplot = _pyplot()
-    figure, axes = pyplot.subplots(figsize=(7, 7))
+    figure, axes = pyplot().subplots(figsize=(7, 7))
     points = [p for group in groups.values() for p in group]
     if not points:
         raise AntiphonError("there is nothing to draw")
@@ -81,7 +79,8 @@ def scatter_svg(title: str, groups: Mapping[str, Sequence[tuple[float, float]]],
     _save(figure, path)
 
 
-def _pyplot() -> Any:
+def pyplot() -> Any:
+    """Returns what draws charts; commands ask for it before the work that fills them."""
     try:
         import matplotlib
     except ImportError:
@@ -96,5 +95,5 @@ def _pyplot() -> Any:
 def _save(figure: Any, path: Path) -> None:
     content = io.BytesIO()
     figure.savefig(content, format="svg", bbox_inches="tight", metadata={"Date": None})
-    _pyplot().close(figure)
+    pyplot().close(figure)
     files.write(path, content.getvalue())
