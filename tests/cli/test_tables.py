@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import io
 import re
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from antiphon import cli, output
 from antiphon.bench.collectives import CollectiveMeasurement, CollectiveResults
 from antiphon.bench.testbed import HostTestbed
 from antiphon.commands import bench
+from antiphon.output import progress, tables
 from antiphon.trace import Call, Communicator, RankTrace, Shape, Trace
 from antiphon.trace.writer import encode
 
@@ -133,6 +135,58 @@ def printed(words: Sequence[str], width: int | None, patch: pytest.MonkeyPatch, 
     patch.setattr(output, "stdout", lambda: console)
     assert cli.main(list(words)) == 0, capsys.readouterr().err
     return re.sub(r"\x1b\[[\d;]*m", "", stream.getvalue())
+
+
+@pytest.mark.parametrize("width", [1, 15])
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_terminal_is_too_narrow(name: str, width: int, trace: Path, monkeypatch, capsys) -> None:
+    words = [str(trace if word == "TRACE" else word) for word in COMMANDS[name]]
+    assert printed(words, width, monkeypatch, capsys)
+
+
+#: What writes FILE, a name that rich would take for its orders.
+NAMING: dict[str, list[object]] = {
+    "report": ["report", MACHINE, "-o", "FILE"],
+    "explain": ["explain", "bcast", "-n", "4", "--bytes", "1k", "--svg", "FILE"],
+    "explain-phases": ["explain", "--pattern", "banded:64k", "-n", "8", "--svg", "FILE"],
+    "cluster": ["cluster", "show", "ethernet-16", "--profile-out", "FILE"],
+    "traffic": ["traffic", "TRACE", "-o", "FILE"],
+    "map": ["map", "TRACE", MACHINE, "-o", "FILE"],
+    "trace": ["trace", "--to", "perfetto", "-o", "FILE", "TRACE"],
+    "completion": ["completion", "bash", "-o", "FILE"],
+}
+
+
+@pytest.mark.parametrize("file", ["r[new].html", "r[/x].html"])
+@pytest.mark.parametrize("name", NAMING)
+def test_brackets_in_names_are_printed(name: str, file: str, trace: Path, tmp_path: Path, monkeypatch, capsys) -> None:
+    """GIVEN a file whose name looks like an order to rich THEN what the command says of it has the whole name."""
+    monkeypatch.chdir(tmp_path)
+    Path(file).parent.mkdir(exist_ok=True)
+    words = [str(trace if word == "TRACE" else word).replace("FILE", file) for word in NAMING[name]]
+    assert cli.main(words) == 0, capsys.readouterr().err
+    told = capsys.readouterr()
+    assert file in told.out + told.err
+
+
+def test_brackets_in_cells_and_bars_are_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """GIVEN texts from elsewhere, as names of libraries THEN a table that is too wide and a bar show them."""
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(sys, "stdout", stream)
+    for name, value in {"FORCE_COLOR": "1", "COLUMNS": "40", "TERM": "xterm"}.items():
+        monkeypatch.setenv(name, value)
+    table = tables.new_table("title [/x]")
+    table.add_column("heading [/x]")
+    table.add_row("a [/x] cell that is long enough to go on in the next line of a narrow terminal")
+    tables.print_wide(table)
+    with progress.bar("bar [/x]", 2) as move:
+        move(description="moved [/x]", completed=1)
+    with output.stderr().status(output.literal("waiting [/x]")):
+        pass
+    text = re.sub(r"\x1b\[[?\d;]*[a-zA-Z]", "", stream.getvalue())
+    for word in ("title", "heading", "a", "moved", "waiting"):
+        assert f"{word} [/x]" in text, text
 
 
 @pytest.mark.parametrize("name", COMMANDS)

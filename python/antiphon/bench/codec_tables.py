@@ -76,7 +76,7 @@ def measure(args: argparse.Namespace, default_bytes: str, default_modes: str) ->
     known = [event["name"] for event in codecs.listed() if event["event"] == "generated"]
     benchmark = benchmark_of(args, known, default_bytes, default_modes)
     with output.stderr().status("measuring") as status:
-        results = codecs.run(benchmark, lambda event: status.update(_progress(event)))
+        results = codecs.run(benchmark, lambda event: status.update(output.literal(_progress(event))))
     if args.json != "-":
         show(results)
     for cell in results.wrong:

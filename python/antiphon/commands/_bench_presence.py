@@ -47,7 +47,7 @@ def run(
     documents = []
     for mpi in found:
         ranks = args.n or testbed.ranks()
-        with output.stderr().status(f"{mpi.label}: starting") as status:
+        with output.stderr().status(output.literal(f"{mpi.label}: starting")) as status:
             say = _progress(status, mpi.label, 2 * args.launches)
             results = presence.measure(testbed, mpi, ranks, args.launches, args.budget, say)
         documents += results.document()
@@ -59,7 +59,7 @@ def run(
 
 
 def _progress(status: Status, label: str, most: int) -> Callable[[int], None]:
-    return lambda launches: status.update(f"{label}: {launches} of at most {most} launches")
+    return lambda launches: status.update(output.literal(f"{label}: {launches} of at most {most} launches"))
 
 
 def _show(results: presence.PresenceResults, testbed: Testbed) -> None:

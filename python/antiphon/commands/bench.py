@@ -40,7 +40,7 @@ from antiphon.bench.testbed import Testbed, failure, program
 from antiphon.commands import _bench_model, _bench_patterns, _bench_presence, _options
 from antiphon.commands._testbed import open_testbed
 from antiphon.errors import EXIT_FAILURE, AntiphonError
-from antiphon.output import files, tables
+from antiphon.output import files, progress, tables
 from antiphon.units import size_option
 
 #: Real programs use these collectives most; they are measured unless others are named.
@@ -257,20 +257,15 @@ def _measure(
 
 @contextlib.contextmanager
 def _progress(label: str, total: int) -> Iterator[Callable[[Mapping[str, Any]], None]]:
-    """Shows a bar that moves with every finished cell on a terminal, and nothing in a log."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    console = output.stderr()
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(f"{label}: starting", total=total)
-        finished = set()
+    """Shows a bar that moves with every finished cell."""
+    finished = set()
+    with progress.bar(f"{label}: starting", total) as move:
 
         def advance(event: Mapping[str, Any]) -> None:
             if event["event"] == "result":
                 finished.add((event["collective"], event["bytes"], event["mode"]))
                 text = f"{label}: {event['collective']} {tables.bytes_text(event['bytes'])} {event['mode']}"
-                bar.update(task, completed=len(finished), description=text)
+                move(completed=len(finished), description=text)
 
         yield advance
 

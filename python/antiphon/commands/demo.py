@@ -21,7 +21,7 @@ from antiphon.bench.testbed import HostTestbed, LabTestbed, Testbed
 from antiphon.commands import _options
 from antiphon.errors import AntiphonError
 from antiphon.lab import Lab, load_cluster
-from antiphon.output import tables
+from antiphon.output import progress, tables
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -102,25 +102,22 @@ def _demonstrate(
 @contextlib.contextmanager
 def _progress(label: str, total: int) -> Iterator[Callable[[str], None]]:
     """Shows a bar on a terminal and lines in a log."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    console = output.stderr()
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(label, total=total)
-        begun = 0
+    console, begun = output.stderr(), 0
+    with progress.bar(label, total) as move:
 
         def on_run(text: str) -> None:
             nonlocal begun
-            bar.update(task, completed=begun, description=text)
+            move(completed=begun, description=text)
             begun += 1
             if not console.is_terminal:
-                console.print(f"[{begun}/{total}] {text}", markup=False)
+                console.print(f"[{begun}/{total}] {text}")
 
         yield on_run
 
 
 def _table(demonstration: Demonstration, title: str) -> Table:
+    from rich.text import Text
+
     table = tables.new_table(title)
     for heading in ("", "plain", "Antiphon", "speed-up", "limit", "used by Antiphon"):
         table.add_column(
@@ -130,10 +127,10 @@ def _table(demonstration: Demonstration, title: str) -> Table:
         plain, antiphon = comparison.time_s("plain"), comparison.time_s("antiphon")
         limit = tables.time_text(comparison.limit_s(demonstration.network) or None)
         table.add_row(
-            f"[bold]{comparison.example.label}[/]",
+            Text(comparison.example.label, style="bold"),
             tables.time_text(plain),
             tables.time_text(antiphon),
-            f"[bold]{tables.ratio_text(comparison.speed_up)}[/]",
+            Text(tables.ratio_text(comparison.speed_up), style="bold"),
             limit,
             "",
         )

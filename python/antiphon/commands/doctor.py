@@ -59,7 +59,7 @@ def _nodes(args: argparse.Namespace) -> int:
 
     def say(text: str) -> None:
         if output.stderr().is_terminal:
-            output.stderr().print(f"doctor: {text}", soft_wrap=True, markup=False)
+            output.stderr().print(f"doctor: {text}", soft_wrap=True)
 
     if args.lab == "" and args.program and (args.program.endswith(".toml") or args.program in cluster_names()):
         raise AntiphonError(
@@ -87,7 +87,7 @@ def _nodes(args: argparse.Namespace) -> int:
         for line in report.checks:
             show(line)
         for text in report.answer:
-            output.stdout().print(text, soft_wrap=True, markup=False, highlight=False)
+            output.stdout().print(text, soft_wrap=True)
     return 0 if report.ok else 1
 
 

@@ -81,7 +81,7 @@ def _write(args: argparse.Namespace, exported: Exported) -> int:
     for text in exported.left_out:
         output.print_warning(f"left out: {text}")
     usage = exported.usage.replace("FILE", str(args.output.absolute())) if args.output else exported.usage
-    output.stderr().print(usage, soft_wrap=True, markup=False)
+    output.stderr().print(usage, soft_wrap=True)
     return 0
 
 

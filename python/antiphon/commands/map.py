@@ -158,9 +158,7 @@ def _beside(path: Path) -> Path:
 def _write(args: argparse.Namespace, placement: Placement) -> None:
     if args.launcher is None:
         placement.save(args.output)
-        output.stderr().print(
-            f"{args.output}: use it by `antiphon run --placement {args.output} …`", soft_wrap=True, markup=False
-        )
+        output.stderr().print(f"{args.output}: use it by `antiphon run --placement {args.output} …`", soft_wrap=True)
         return
     beside = _beside(args.output)
     _write_for_launcher(args, placement, beside)
@@ -173,11 +171,9 @@ def _write_for_launcher(args: argparse.Namespace, placement: Placement, beside: 
     for note in written.left_out:
         output.print_warning(f"{args.launcher} is not told {note}")
     say = output.stderr()
-    say.print(
-        f"{args.output}: {written.usage(str(args.output.absolute()), placement.ranks)}", soft_wrap=True, markup=False
-    )
+    say.print(f"{args.output}: {written.usage(str(args.output.absolute()), placement.ranks)}", soft_wrap=True)
     say.print(f"Under Antiphon, ANTIPHON_PLACEMENT={beside.absolute()} has the run say whether that was honoured.",
-              soft_wrap=True, markup=False)  # fmt: skip
+              soft_wrap=True)  # fmt: skip
 
 
 def _list(as_json: bool) -> int:

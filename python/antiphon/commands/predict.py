@@ -292,6 +292,6 @@ def _show_sweep(args: argparse.Namespace, sweep: model.Sweep | None, crossings: 
         console.print(f"                         from {bytes_text(size)}: {after}", soft_wrap=True)
     chart = curves.terminal(_chart(args, sweep), console.width) if console.is_terminal else None
     if chart:
-        console.print(chart, markup=False, highlight=False)
+        console.print(chart)
     if args.svg:
         output.stderr().print(f"wrote {args.svg}", soft_wrap=True)

@@ -24,7 +24,7 @@ from antiphon.bench.testbed import LabTestbed, Testbed
 from antiphon.commands import _keeping, _options
 from antiphon.commands._testbed import open_testbed
 from antiphon.errors import AntiphonError
-from antiphon.output import files, tables
+from antiphon.output import files, progress, tables
 from antiphon.probe import recording
 from antiphon.probe.curves import at
 from antiphon.probe.session import Event, Session
@@ -148,20 +148,15 @@ def _name(args: argparse.Namespace, testbed: Testbed) -> str:
 @contextlib.contextmanager
 def _progress(budget_s: float) -> Iterator[Callable[[Event], None]]:
     """Shows a bar that moves with time and names what is measured; in a log, a line per experiment."""
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    console = output.stderr()
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TextColumn(f"of {budget_s:.0f} s"))
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("probe: starting", total=budget_s)
-        spent = 0.0
+    console, spent = output.stderr(), 0.0
+    with progress.bar("probe: starting", budget_s, seconds=True) as move:
 
         def advance(event: Event) -> None:
             nonlocal spent
             if event["event"] == "done":
                 spent += event["seconds"]
                 text = " ".join(filter(None, (WHAT.get(event["experiment"], event["experiment"]), event["label"])))
-                bar.update(task, completed=spent, description=f"probe: {text}")
+                move(completed=spent, description=f"probe: {text}")
                 if not console.is_terminal:
                     console.print(f"probe: {text}: {event['seconds']:.1f} s")
 

@@ -113,10 +113,10 @@ def _apply(args: argparse.Namespace, read: Sequence[Path | None]) -> None:
         map_command.sources_of(args, args.apply, args.profile, args.hostfile), map_command.wishes_of(args)
     )
     for line in tables.verdict(result):
-        output.stderr().print(line, soft_wrap=True, markup=False)
+        output.stderr().print(line, soft_wrap=True)
     args.placement, args.hostfile = placement, None
     result.placement.save(args.placement)
-    output.stderr().print(f"placement: {args.placement}", soft_wrap=True, markup=False)
+    output.stderr().print(f"placement: {args.placement}", soft_wrap=True)
     if sources.is_plain_machine(args.profile):
         args.profile = None  # The profile has no decisions, so the ranks need not read it.
 

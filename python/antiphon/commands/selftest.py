@@ -27,7 +27,7 @@ from antiphon.bench.testbed import Testbed
 from antiphon.commands import _options
 from antiphon.commands._testbed import open_testbed
 from antiphon.errors import EXIT_FAILURE, AntiphonError
-from antiphon.output import tables
+from antiphon.output import progress, tables
 
 #: The part of the budget that measuring gets at least.
 MEASURING_SHARE = 0.4
@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
         ranks = max(2, args.n or testbed.ranks())
         if not args.json:
             place = f"{found[0].label} ({testbed.transport(found[0])}), {ranks} ranks; {testbed.describe()}"
-            output.stdout().print(place, soft_wrap=True, markup=False)
+            output.stdout().print(place, soft_wrap=True)
         checked, blame = _check(testbed, found[0], ranks, say=not args.json)
         gain = None
         if checked.same and not args.no_gain:
@@ -95,7 +95,7 @@ def _show_results(checked: selftest.Checked, blame: bool | None) -> None:
     total = sum(checked.passed.values())
     if checked.same:
         what = f"the same: {total} comparisons in {len(checked.passed)} kinds of calls on {checked.ranks} ranks"
-        console.print(f"results: {what}", soft_wrap=True, markup=False)
+        console.print(f"results: {what}", soft_wrap=True)
         return
     differing = ", ".join(what for what, count in checked.failed.items() if count)
     why = checked.ended or f"{sum(checked.failed.values())} of {total} comparisons differ, in {differing}"
@@ -103,7 +103,7 @@ def _show_results(checked: selftest.Checked, blame: bool | None) -> None:
     if blame:
         hint = "the library alone fails in the same way: look at it first (`antiphon doctor`)"
     for line in checked.lines[:10]:
-        console.print(f"  {line}", soft_wrap=True, markup=False)
+        console.print(f"  {line}", soft_wrap=True)
     output.print_error(f"results: {why}", hint)
 
 
@@ -128,7 +128,7 @@ def _show_gain(gain: selftest.Gain) -> None:
         table.add_row(name, tables.bytes_text(size), tables.ratio_text(ratio), used[name, size])
     tables.print_wide(table)
     for line in _verdict(gain):
-        output.stdout().print(line, soft_wrap=True, markup=False)
+        output.stdout().print(line, soft_wrap=True)
     for entry in gain.results.wrong:
         output.print_error("results: " + " ".join(map(str, entry)), "please report it")
 
@@ -149,11 +149,6 @@ def _verdict(gain: selftest.Gain) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _progress(total: int) -> Iterator[Callable[[str], None]]:
-    """Shows a bar on a terminal and nothing in a log."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    console = output.stderr()
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("selftest: starting", total=total)
-        yield lambda text: bar.update(task, advance=1, description=f"selftest: {text}")
+    """Shows a bar that each text moves by one."""
+    with progress.bar("selftest: starting", total) as move:
+        yield lambda text: move(advance=1, description=f"selftest: {text}")

@@ -31,7 +31,7 @@ from antiphon.commands import _keeping, _options, _tune_tables
 from antiphon.commands._testbed import open_testbed
 from antiphon.errors import EXIT_FAILURE, EXIT_INTERRUPTED, AntiphonError
 from antiphon.lab import Lab, state
-from antiphon.output import files, tables
+from antiphon.output import files, progress, tables
 from antiphon.profile import store
 from antiphon.tune import conclusions, document, driver, grid, known, predictors
 from antiphon.tune.state import TuningState
@@ -304,14 +304,9 @@ def _profile(args: argparse.Namespace, here: driver.Surroundings) -> dict[str, A
 
 @contextlib.contextmanager
 def _progress(label: str) -> Iterator[tuple[Callable[[str], None], Callable[[int, int, str], None]]]:
-    """Shows a bar on a terminal and nothing in a log."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    console = output.stderr()
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(f"{label}: starting", total=None)
+    """Shows a bar, and gives what says a text and what moves it as well."""
+    with progress.bar(f"{label}: starting", None) as move:
         yield (
-            lambda text: bar.update(task, description=f"{label}: {text}"),
-            lambda done, total, text: bar.update(task, completed=done, total=total, description=f"{label}: {text}"),
+            lambda text: move(description=f"{label}: {text}"),
+            lambda done, total, text: move(completed=done, total=total, description=f"{label}: {text}"),
         )

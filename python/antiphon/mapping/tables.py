@@ -35,7 +35,7 @@ def show(result: Result) -> None:
     table.add_row("all together", "", "", "", *totals, ratio_text(result.gain(result.reference)))
     print_wide(table)
     for line in verdict(result):
-        output.stdout().print(line, soft_wrap=True, markup=False)
+        output.stdout().print(line, soft_wrap=True)
     for note in result.notes:
         output.print_warning(note)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
 
 #: What stands for signs that the output's encoding lacks.
@@ -40,17 +41,24 @@ def use_color(stream: TextIO) -> bool:
 
 
 def stdout() -> Console:
-    """Returns a rich console for data."""
+    """Returns a rich console for data. Texts are printed as they are: brackets in names are no orders to it."""
     from rich.console import Console
 
-    return Console(highlight=False, emoji=False)
+    return Console(markup=False, highlight=False, emoji=False)
+
+
+def literal(text: str) -> Text:
+    """Returns a text for what rich shows beside a spinner, where a console's own setting does not count."""
+    from rich.text import Text
+
+    return Text(text)
 
 
 def stderr() -> Console:
     """Returns a rich console for progress and logs."""
     from rich.console import Console
 
-    return Console(stderr=True, highlight=False, emoji=False)
+    return Console(stderr=True, markup=False, highlight=False, emoji=False)
 
 
 def print_json(data: Any) -> None:

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 LABEL_WIDTH = 13
+#: Texts are not broken into shorter lines than this; a narrower terminal breaks them itself.
+LEAST_WIDTH = 20
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ def print_fact(console: Console, label: str, text: str, width: int, style: str =
     """Prints a labelled line; long texts continue below themselves."""
     from rich.text import Text
 
-    lines = textwrap.wrap(text, width - LABEL_WIDTH - 2, break_on_hyphens=False) or [""]
+    lines = textwrap.wrap(text, max(LEAST_WIDTH, width - LABEL_WIDTH - 2), break_on_hyphens=False) or [""]
     for i, line in enumerate(lines):
         head = (label if i == 0 else "").ljust(LABEL_WIDTH + 1)
         console.print(Text.assemble((head, "dim"), (line, style)), soft_wrap=True)

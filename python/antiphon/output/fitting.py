@@ -63,7 +63,7 @@ def _excess(table: Table, console: Console) -> int:
 def _cells(column: Column) -> list[Text]:
     from rich.text import Text
 
-    return [cell if isinstance(cell, Text) else Text.from_markup(str(cell)) for cell in column.cells]
+    return [cell if isinstance(cell, Text) else Text(str(cell)) for cell in column.cells]
 
 
 def _width(text: str) -> int:
