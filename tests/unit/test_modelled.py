@@ -157,6 +157,56 @@ def test_the_command_writes_rules_that_are_used(
     assert written["link_classes"] == profile["link_classes"]
 
 
+@pytest.mark.parametrize(("options", "points"), [
+    (["--bytes", "2k,4k"], {(2048, 8), (4096, 8), (2048, 4), (4096, 4)}),
+    (["--bytes", "2k", "--whole"], {(2048, 8)}),
+])  # fmt: skip
+def test_the_sizes_and_ranks_that_are_asked_for_are_decided(options, points, profile, tmp_path, capsys) -> None:
+    file = tmp_path / "machine.json"
+    file.write_text(json.dumps(profile))
+    assert main(["tune", "--model", "gather", "-n", "8", "--profile", str(file), "--json", *options]) == 0
+    assert {(row["bytes"], row["ranks"]) for row in json.loads(capsys.readouterr().out)["predicted"]} == points
+
+
+def test_each_library_that_is_named_is_decided(profile, tmp_path, capsys) -> None:
+    file = tmp_path / "machine.json"
+    file.write_text(json.dumps(profile))
+    words = ["tune", "--model", "gather", "-n", "4", "--bytes", "8,64k", "--profile", str(file), "--mpi", "openmpi,mpich"]
+    assert main([*words, "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert [one["library"] for one in shown] == ["Open MPI 5.0", "MPICH 5"]
+    rules = json.loads(file.read_text())["decisions"]["rules"]
+    assert {rule["mpi"] for rule in rules} == {"openmpi", "mpich"}
+    assert rules == [*shown[1]["rules"], *shown[0]["rules"]]
+    assert main([*words, "--dry-run"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.count("rules not written") == 2
+
+
+@pytest.mark.parametrize(("options", "said"), [
+    (["--mpi", "lam"], "--mpi lam: there is no table of its algorithms"),
+    (["--mpi", "openmpi,lam"], "--mpi lam: there is no table of its algorithms"),
+    (["--modes", "burst"], "--modes is about measuring"),
+    (["--for-export"], "--for-export is about measuring"),
+    (["--restart"], "--restart is about measuring"),
+])  # fmt: skip
+def test_what_the_model_cannot_do_is_refused(options, said, profile, tmp_path, capsys) -> None:
+    file = tmp_path / "machine.json"
+    file.write_text(before := json.dumps(profile))
+    assert main(["tune", "--model", "bcast", "-n", "4", "--profile", str(file), *options]) == 2
+    assert said in capsys.readouterr().err
+    assert file.read_text() == before
+
+
+def test_a_profile_of_the_standard_abi_is_of_mpich(profile: dict[str, Any]) -> None:
+    """GIVEN a profile that names its library by the ABI, or one that nothing is known of."""
+    about = {**profile["machine"], "mpi": {"name": "mpiabi", "version": "5.0.2"}}
+    assert modelled.subject({**profile, "machine": about}, 4, None).library.key == "mpich-5"
+    about["mpi"] = {"name": "lam", "version": "7"}
+    with pytest.raises(AntiphonError, match="the profile was measured with lam"):
+        modelled.subject({**profile, "machine": about}, 4, None)
+
+
 def chain_of_switches(count: int) -> dict[str, Any]:
     """Makes a profile whose farthest nodes are too many switches apart for the model: chains work, stars do not."""
     switches = [{"name": f"s{i}", **({"parent": f"s{i - 1}", "uplink_bytes_per_s": 1.2e7} if i else {})}

@@ -26,7 +26,16 @@ _KEPT = {
 }
 
 
-def show_decided(decided: Sequence[modelled.Decided], title: str) -> None:
+def show_modelled(answer: modelled.ModelledRules, written: str) -> None:
+    """Shows the decisions for one library, and what became of its rules."""
+    subject, out = answer.subject, output.stdout()
+    _show_decided(answer.decided, f"{subject.library.name}, {subject.machine.ranks} ranks, by the model")
+    out.print(f"{len(answer.rules)} rules {written}", soft_wrap=True)
+    if answer.kept():
+        out.print(f"{answer.kept()} cells keep what was measured, against the model", soft_wrap=True)
+
+
+def _show_decided(decided: Sequence[modelled.Decided], title: str) -> None:
     """Shows what the model decides at each point, and what it would decide where another decision is kept."""
     table = tables.new_table(title)
     for heading, justify in (("collective", "left"), ("ranks", "right"), ("bytes", "right"), ("library", "right")):

@@ -19,7 +19,7 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from antiphon import core, model, output
 from antiphon import mpi as mpis
@@ -36,6 +36,10 @@ from antiphon.profile import store
 from antiphon.tune import conclusions, document, driver, grid, known, predictors
 from antiphon.tune.state import TuningState
 from antiphon.units import size_option
+
+if TYPE_CHECKING:
+    from antiphon.tune.modelled import ModelledRules, Subject
+DEFAULT_MODES = "sync,throughput"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="for each library, everything included (default: 180)",
     )
     modes = "a choice must lose in none of them (default: %(default)s)"
-    add("--modes", default="sync,throughput", metavar="M,…", help=modes)
+    add("--modes", default=DEFAULT_MODES, metavar="M,…", help=modes)
     add("--bytes", metavar="N,…", help="sizes to measure (default: 8 to 1 MiB)")
     add("--whole", action="store_true", help="for communicators of all ranks only, not of a half and a quarter of them")
     add(
@@ -112,36 +116,49 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _decide_by_model(args: argparse.Namespace, request: driver.Request) -> int:
-    """Writes decisions that rest on the probe's measurements only."""
+    """Writes decisions that rest on the probe's measurements only, for each library in turn."""
     from antiphon.tune import modelled
 
+    measuring = (("--modes", args.modes is not DEFAULT_MODES), ("--for-export", args.for_export),
+                 ("--restart", args.restart))  # fmt: skip
+    for option, given in measuring:
+        if given:
+            raise AntiphonError(f"{option} is about measuring, and --model measures nothing",
+                                hint="leave one of them away")  # fmt: skip
     profile = profiles.load(args.profile)
-    subject = modelled.subject(profile, args.n, args.mpi)
-    before = known.of(profile, args.profile, _library_of(profile, subject.family), _stores(args))
-    with _progress(subject.library.name) as (_say, advance):
-        wanted = modelled.points(request.collectives, subject.machine)
-        decided = modelled.decide_all(wanted, subject, lambda done, total: advance(done, total, "predicting"), before)
-    rules = modelled.rules(decided, subject)
-    complaints = list(dict.fromkeys(f"{d.point.collective}: {line}" for d in decided for line in d.complaints))
-    _warn(complaints)
-    per_node = subject.machine.ranks_per_node
-    document.put_modelled(profile, rules, request.collectives, before, subject.family, per_node)
+    names = args.mpi.split(",") if args.mpi else [None]
+    subjects = [modelled.subject(profile, args.n, name) for name in names]
+    answers = [_modelled(args, request, profile, subject) for subject in subjects]
     if not args.dry_run:
         document.write(args.profile, profile)
     if args.json:
-        rows = [d.row() for d in decided]
-        output.print_json({"library": subject.library.name, "rules": rules, "predicted": rows, "left_out": complaints})
+        shown = [answer.to_json() for answer in answers]
+        output.print_json(shown[0] if len(shown) == 1 else shown)
         return 0
-    _tune_tables.show_decided(decided, f"{subject.library.name}, {subject.machine.ranks} ranks, by the model")
+    for answer in answers:
+        _tune_tables.show_modelled(answer, "not written" if args.dry_run else f"written to {args.profile}")
     left_out = sorted(set(request.collectives) & grid.UNSIZED)
-    written = "not written" if args.dry_run else f"written to {args.profile}"
-    output.stdout().print(f"{len(rules)} rules {written}", soft_wrap=True)
-    kept = sum(row["kept"] is not None and row["used"] != row["modelled"] for row in (d.row() for d in decided))
-    if kept:
-        output.stdout().print(f"{kept} cells keep what was measured, against the model", soft_wrap=True)
     if left_out:
         output.stdout().print(f"not covered: {', '.join(left_out)}: the built-in rules", soft_wrap=True)
     return 0
+
+
+def _modelled(
+    args: argparse.Namespace, request: driver.Request, profile: dict[str, Any], subject: Subject
+) -> ModelledRules:
+    """Decides for one library, and puts the rules into the profile."""
+    from antiphon.tune import modelled
+
+    before = known.of(profile, args.profile, _library_of(profile, subject.family), _stores(args))
+    with _progress(subject.library.name) as (_say, advance):
+        wanted = modelled.points(request.collectives, subject.machine, request.sizes, request.between, request.parts)
+        decided = modelled.decide_all(wanted, subject, lambda done, total: advance(done, total, "predicting"), before)
+    answer = modelled.ModelledRules(subject, decided)
+    _warn(answer.complaints)
+    document.put_modelled(
+        profile, answer.rules, request.collectives, before, subject.family, subject.machine.ranks_per_node
+    )
+    return answer
 
 
 def _warn(lines: Iterable[str]) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 from antiphon import core, model
 from antiphon.core import CoreError
 from antiphon.errors import AntiphonError
+from antiphon.profile import store
 from antiphon.traffic import libraries
 from antiphon.tune import decide, document, grid
 from antiphon.tune.contenders import TunedMachine
@@ -108,22 +109,33 @@ def subject(profile: Mapping[str, Any], ranks: int | None, mpi: str | None) -> S
     if ranks < 2:
         raise AntiphonError("the profile does not say how many nodes there are", hint="give the number of ranks, -n")
     measured = about.get("mpi", {})
-    name = mpi or measured.get("name")
+    its = store.FAMILIES.get(measured.get("name"), measured.get("name"))
+    name = mpi or its
     if not name:
         raise AntiphonError(
             "the profile does not say whose MPI it was measured with", hint="give --mpi openmpi or mpich"
         )
-    library = libraries.for_library(f"{name} {measured.get('version', '')}" if name == measured.get("name") else name)
+    if not libraries.is_known(name):
+        what = f"--mpi {name}" if mpi else f"the profile was measured with {name}"
+        raise AntiphonError(f"{what}: there is no table of its algorithms, which the model would cost",
+                            hint=f"give openmpi, mpich, or one of {', '.join(libraries.keys())}")  # fmt: skip
+    library = libraries.for_library(f"{name} {measured.get('version', '')}" if name == its else name)
     machine = model.ModelledMachine(ranks, min(per_node, ranks), document.model_text(profile))
     rate = int(core.query("profile", text=machine.profile)["link_bits_per_s"])
     return Subject(machine, library.about["family"], library, rate)
 
 
-def points(collectives: Iterable[str], machine: model.ModelledMachine) -> list[Point]:
+def points(
+    collectives: Iterable[str],
+    machine: model.ModelledMachine,
+    sizes: Sequence[int] = grid.SIZES,
+    between: Sequence[int] = grid.BETWEEN,
+    parts: bool = True,
+) -> list[Point]:
     """The points of a tuning, without collectives whose sizes ranks cannot know: the model cannot predict those."""
     node_of_rank = [rank // machine.ranks_per_node for rank in range(machine.ranks)]
     sized = [name for name in collectives if name not in grid.UNSIZED]
-    return list(grid.make(sized, None, node_of_rank, float("inf")).points)
+    return list(grid.make(sized, None, node_of_rank, float("inf"), sizes, between, parts).points)
 
 
 def decide_all(
@@ -186,6 +198,38 @@ def _library_s(point: Point, machine: model.ModelledMachine, subject: Subject) -
     except (AntiphonError, CoreError):
         return None
     return next(iter(timed.values()), None)
+
+
+@dataclass(frozen=True)
+class ModelledRules:
+    """What is decided for one library."""
+
+    subject: Subject
+    decided: Sequence[Decided]
+
+    @property
+    def rules(self) -> list[dict[str, Any]]:
+        return rules(self.decided, self.subject)
+
+    @property
+    def complaints(self) -> list[str]:
+        """Says what the model could not evaluate, each once."""
+        return list(dict.fromkeys(f"{d.point.collective}: {line}" for d in self.decided for line in d.complaints))
+
+    def kept(self) -> int:
+        """How many cells keep what was measured, against the model."""
+        return sum(
+            row["kept"] is not None and row["used"] != row["modelled"] for row in (d.row() for d in self.decided)
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        rows = [d.row() for d in self.decided]
+        return {
+            "library": self.subject.library.name,
+            "rules": self.rules,
+            "predicted": rows,
+            "left_out": self.complaints,
+        }
 
 
 def rules(decided: Sequence[Decided], subject: Subject) -> list[dict[str, Any]]:
