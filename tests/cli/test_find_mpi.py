@@ -251,3 +251,13 @@ def test_only_libraries_of_the_name_are_asked_who_they_are(monkeypatch: pytest.M
     assert search.with_soname("libmpi.so.1", os.environ) is None
     asked.clear()
     assert len(discover(most=1)) == len(asked) == 1
+
+
+def test_a_user_without_a_home_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """GIVEN no HOME, and a user whom the system does not know THEN ~ is an error, as that of a user who is not there."""
+    with pytest.raises(AntiphonError, match="--mpi ~nosuchuser/x: "):
+        search.by_name("~nosuchuser/x")
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr(os, "getuid", lambda: 1 << 30)
+    with pytest.raises(AntiphonError, match="--mpi ~/mpi: "):
+        search.by_name("~/mpi")

@@ -113,6 +113,7 @@ MAY_SUCCEED = {"compress-profile", "bench-codecs", "run-hostfile", "run-profile"
 VALUES = """
 run|run -n 0 x|run -n x x|run -n -1 x|run -n 1e3 x|run --launcher-args 'x /bin/true
 run --compress maybe /bin/true|run --force x /bin/true|run --mpi  /bin/true|run --mpi /bin/true /bin/true
+run --mpi ~nosuchuser/x /bin/true|env --mpi ~nosuchuser/x
 run --hostfile|run --pin x /bin/true|run ''|run --apply x /bin/true|run --no-such /bin/true|run /|run .
 run ./no-such|run no/such|run --summary=/no/dir/x /bin/true|env|env --shell ksh /bin/true|env --slurm --json x
 env --mpi nothing|bench nothing|bench --bytes x|bench --bytes -1|bench --bytes 1k,,2k|bench --modes x

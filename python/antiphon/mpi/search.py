@@ -114,7 +114,10 @@ def _named(name: str, env: Mapping[str, str]) -> Iterator[Mpi]:
                 if name in (mpi.abi, mpi.family):
                     yield mpi
         return
-    path = Path(name).expanduser()
+    try:
+        path = Path(name).expanduser()
+    except RuntimeError as error:  # no such user, or nobody knows this user's home
+        raise AntiphonError(f"--mpi {name}: {error}", hint="write the path without ~") from None
     on_path = shutil.which(name) if "/" not in name else None
     if on_path and not path.exists():
         path = Path(on_path)
