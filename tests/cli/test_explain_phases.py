@@ -73,6 +73,15 @@ def test_a_plan_is_shown(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> 
     assert answer["patterns"][0]["messages"] == 240
 
 
+def test_an_empty_phase_is_shown(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    document = json.loads(compiled.compile_plan([(patterns.named("uniform:8", 2), 42)], {}))
+    document["patterns"][0]["phases"].append({"parts": []})
+    plan = tmp_path / "plan.json"
+    plan.write_text(json.dumps(document))
+    assert "2 messages in 2 phases" in explain(capsys, "--plan", str(plan))
+    assert json.loads(explain(capsys, "--plan", str(plan), "--json"))["patterns"][0]["phases"][1]["longest_bytes"] == 0
+
+
 @pytest.mark.parametrize(
     ("args", "said"),
     [

@@ -254,7 +254,7 @@ def test_only_libraries_of_the_name_are_asked_who_they_are(monkeypatch: pytest.M
 
 
 def test_a_user_without_a_home_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    """GIVEN no HOME, and a user whom the system does not know THEN ~ is an error, as that of a user who is not there."""
+    """GIVEN no HOME, and a user whom the system does not know THEN ~ is an error with a hint."""
     with pytest.raises(AntiphonError, match="--mpi ~nosuchuser/x: "):
         search.by_name("~nosuchuser/x")
     monkeypatch.delenv("HOME")

@@ -171,7 +171,19 @@ def test_the_sizes_and_ranks_that_are_asked_for_are_decided(options, points, pro
 def test_each_library_that_is_named_is_decided(profile, tmp_path, capsys) -> None:
     file = tmp_path / "machine.json"
     file.write_text(json.dumps(profile))
-    words = ["tune", "--model", "gather", "-n", "4", "--bytes", "8,64k", "--profile", str(file), "--mpi", "openmpi,mpich"]
+    words = [
+        "tune",
+        "--model",
+        "gather",
+        "-n",
+        "4",
+        "--bytes",
+        "8,64k",
+        "--profile",
+        str(file),
+        "--mpi",
+        "openmpi,mpich",
+    ]
     assert main([*words, "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert [one["library"] for one in shown] == ["Open MPI 5.0", "MPICH 5"]

@@ -7,6 +7,7 @@ The answer is always an exit code with `error:` and what is wrong, within 5 s, n
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import random
 import subprocess
@@ -24,6 +25,12 @@ DATA = Path(__file__).resolve().parents[1] / "data"
 PROFILE = DATA / "ethernet-16.openmpi.json"
 TRACE_BEGIN = b"\x89ATR\r\n\x1a\n"
 
+
+def npy(header: bytes) -> bytes:
+    """Returns an array's file with this header."""
+    return b"\x93NUMPY\x02\x00" + len(header).to_bytes(4, "little") + header + bytes(64)
+
+
 #: Damage that any file may have, then what some readers take for their own.
 CONTENTS = {
     "empty": b"",
@@ -38,16 +45,20 @@ CONTENTS = {
     "cut-gzip": gzip.compress(PROFILE.read_bytes(), 1)[:200],
     "cut-profile": PROFILE.read_bytes()[:20_000],
     "retyped-profile": PROFILE.read_bytes().replace(b'"link_classes": [', b'"link_classes": 7, "x": [', 1),
+    "tuneless-profile": PROFILE.read_bytes().replace(b'"measurements": {', b'"measurements": 7, "x": {', 1),
     "rankless-profile": b'{"topology": {"nodes": [{"port_bytes_per_s": 1e7}]}, "machine": {"ranks_per_node": 0}}',
     "cut-trace": TRACE_BEGIN + b'\x01\x05{"a"',
     "wrong-trace": TRACE_BEGIN + b"\x01\x02{}\x01\x7f\xff\xff\xff\xff",
     "plan": b'{"version": 1, "patterns": [{"size": 2}]}',
+    "huge-pattern": b'{"version": 1, "size": 2, "messages": [[0, 1, 1e400]]}',
     "placement": b'{"format": "antiphon-placement", "version": 1, "nodes": [3], "node_of_rank": ["x"]}',
     "results": b'{"results": [{"a": 1}]}',
     "summary": b'{"version": 1, "ranks": 2, "collectives": [{"collective": 3}]}',
     "archive": b"PK\x03\x04" + bytes(50),
     "messages": b"1GSM" + b"\xff" * 28,
     "npy": b'\x93NUMPY\x01\x00v\x00{"descr"',
+    "npy-untyped": npy(b"{'descr': '', 'shape': ()}"),
+    "npy-deep": npy(b"-" * 60_000 + b"1"),
     "toml": b"nodes = 'many'\n",
     "elf": b"\x7fELF\x02\x01\x01" + bytes(60),
 }
@@ -66,6 +77,7 @@ READERS = {
     "export-rules": ["export", "--to", "openmpi-rules", "--profile", "FILE"],
     "export-tree": ["export", "--to", "mpich-json", "--profile", str(PROFILE), "--libmpi", "FILE"],
     "map": ["map", "FILE", str(PROFILE)],
+    "map-own": ["map", "run.trace", "FILE", "--own"],
     "map-machine": ["map", "run.trace", "FILE"],
     "traffic": ["traffic", "FILE"],
     "traffic-own": ["traffic", "run.trace", "--own", "--profile", "FILE"],
@@ -75,6 +87,7 @@ READERS = {
     "probe-again": ["probe", "--again", "FILE", "-o", "new.json"],
     "bench-results": ["bench", "--profile", str(PROFILE), "--results", "FILE"],
     "bench-codecs": ["bench", "codecs", "--messages", "FILE", "--budget", "0.001", "--generated", "none"],
+    "compress": ["compress-test", "FILE", "--codecs", "copy", "--budget", "0.001"],
     "compress-trace": ["compress-test", "--trace", "FILE", "--link-rate", "1gbit"],
     "compress-profile": ["compress-test", str(PROFILE), "--profile", "FILE"],
     "tune": ["tune", "--model", "--mpi", "mpich", "--profile", "FILE", "-n", "4", "--dry-run"],
@@ -108,7 +121,7 @@ READERS = {
     "doctor-program": ["doctor", "FILE"],
 }
 #: Words that may be right: a text is a program's data, no decisions are no profile's fault, and so on.
-MAY_SUCCEED = {"compress-profile", "bench-codecs", "run-hostfile", "run-profile", "run-mpi"}
+MAY_SUCCEED = {"compress", "compress-profile", "bench-codecs", "run-hostfile", "run-profile", "run-mpi"}
 
 VALUES = """
 run|run -n 0 x|run -n x x|run -n -1 x|run -n 1e3 x|run --launcher-args 'x /bin/true
@@ -232,6 +245,27 @@ def test_damaged_files(reader: str, here: Path, capsys: pytest.CaptureFixture[st
         code, err = answer([word.replace("FILE", f"./{name}") for word in READERS[reader]], capsys)
         assert code in (0, 1, 2, 3), (name, err)
         assert "error: " in err if code else reader in MAY_SUCCEED or name == "text" or "hint" in err or not err, name
+
+
+#: Parts of a profile that are no longer what they should be, what reads it, and what it says.
+FIELDS = {
+    "processors": ({"processors": None}, "map run.trace FILE --own", ""),
+    "cores": ({"processors": {"cores_per_node": None}}, "map run.trace FILE", ""),
+    "guess": ({"processors": None, "decisions": None}, "predict bcast -n 2 --no-sweep --profile FILE", ""),
+    "measurements": ({"measurements": 7}, "explain bcast -n 4 --bytes 8 --profile FILE",
+                     "FILE: measurements: expected an object"),
+    "tune": ({"measurements": {"tune": [7]}}, "explain bcast -n 4 --bytes 8 --profile FILE",
+             "measurements.tune is damaged"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_damaged_fields(field: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """GIVEN a field of a profile that is null THEN it counts as absent; of another form, the error names it."""
+    damage, line, said = FIELDS[field]
+    (here / "FILE").write_text(json.dumps(json.loads(PROFILE.read_text()) | damage))
+    code, err = answer(line.split(), capsys)
+    assert (code, said in err) == (2 if said else 0, True), err
 
 
 def test_there_are_about_300_wrong_values() -> None:

@@ -85,9 +85,9 @@ def of_array_file(path: Path) -> tuple[str, bytes]:
         length = int.from_bytes(data[8:start], "little")
         header = ast.literal_eval(data[start : start + length].decode("latin-1").strip())
         descr = header["descr"]
-    except (ValueError, SyntaxError, KeyError, IndexError, TypeError) as error:
-        raise AntiphonError(f"{path}: its .npy header cannot be read: {error}") from None
-    kind = _KINDS.get(descr[1:], "bytes") if isinstance(descr, str) and descr[0] in "<|=" else "bytes"
+    except (ValueError, SyntaxError, KeyError, IndexError, TypeError, MemoryError, RecursionError) as error:
+        raise AntiphonError(f"{path}: its .npy header cannot be read: {str(error) or type(error).__name__}") from None
+    kind = _KINDS.get(descr[1:], "bytes") if isinstance(descr, str) and descr.startswith(("<", "|", "=")) else "bytes"
     return kind, data[start + length :]
 
 

@@ -141,7 +141,7 @@ def _show(one: Compiled, bound: Bound) -> None:
         if i not in shown:
             continue
         # This is how much of the phase's time its links are used, if the phase is as long as its longest part.
-        load = phase.bytes / (phase.longest_bytes * max(phase.senders, 1))
+        load = phase.bytes / (phase.longest_bytes * phase.senders) if phase.bytes else 0
         label = f"{i + 1}{' together' if phase.together else ''}"
         table.add_row(label, str(len(phase.parts)), bytes_text(phase.bytes), bytes_text(phase.longest_bytes),
                       str(one.size - phase.senders), "" if phase.together else f"{100 * load:.0f} %")  # fmt: skip

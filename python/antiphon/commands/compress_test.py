@@ -107,7 +107,7 @@ def _share_of_profile(path: Path) -> float:
         return share
     except OSError as error:
         raise AntiphonError(f"--profile {path}: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError, ZeroDivisionError) as error:
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise AntiphonError(f"--profile {path}: is no profile ({error})", hint="`antiphon probe` makes one") from None
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from antiphon.core import CoreError
 from antiphon.documents import parse_json
+from antiphon.errors import AntiphonError
 from antiphon.explain.explanation import ExplainedCall
 from antiphon.tune import decide, document, predictors
 from antiphon.tune.contenders import TunedMachine
@@ -65,9 +66,14 @@ class MeasuredContenders:
 
 def measured_contenders(call: ExplainedCall, profile_text: str) -> MeasuredContenders | None:
     """Returns the contenders that the profile's tuning measured near `call`, or None if there are none."""
-    profile = parse_json(profile_text)
-    if not isinstance(profile, dict):
-        return None
+    try:
+        return _measured_near(call, parse_json(profile_text))
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise AntiphonError(f"the profile's measurements.tune is damaged ({type(error).__name__}: {error})",
+                            hint="`antiphon tune` measures anew") from None  # fmt: skip
+
+
+def _measured_near(call: ExplainedCall, profile: Mapping[str, Any]) -> MeasuredContenders | None:
     for evidence in profile.get("measurements", {}).get("tune", []):
         fits = evidence.get("purpose") == "decisions" and call.mpi in ("", evidence.get("mpi"))
         fits = fits and evidence.get("blocked", True)

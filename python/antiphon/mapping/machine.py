@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from antiphon import core
+from antiphon import core, model
 from antiphon.documents import parse_json
 from antiphon.errors import AntiphonError
 from antiphon.placement.document import Node
@@ -51,11 +51,7 @@ def load(
 ) -> Machine:
     """Reads a machine. `message_bytes`: the mean of the traffic's messages, around which costs are linear; `hosts`: the
     job's nodes with their slots."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise AntiphonError(f"{path}: {getattr(error, 'strerror', None) or error}",
-                            hint="`antiphon probe` measures a machine") from None  # fmt: skip
+    text = text_of(path)
     try:
         found = core.query(
             "describe_machine", machine=text, cores_per_node=cores_per_node, message_bytes=max(1.0, message_bytes)
@@ -66,8 +62,27 @@ def load(
     if hosts is not None:
         found = restricted(found, hosts, path)
     nodes = [Node(n["name"], n["cores"], cores) for n, cores in _processors(found, text)]
-    profile = text if parse_json(text).get("format") == "antiphon-profile" else ""
+    profile = text if is_profile(text) else ""
     return Machine(found, nodes, profile, [known[short(node.name)] for node in nodes])
+
+
+def text_of(path: Path) -> str:
+    """The text of a profile that the core can read, or of a plain description as it is."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise AntiphonError(f"{path}: {getattr(error, 'strerror', None) or error}",
+                            hint="`antiphon probe` measures a machine") from None  # fmt: skip
+    return model.read_profile(path) or "" if is_profile(text) else text
+
+
+def is_profile(text: str) -> bool:
+    """Whether a machine's text says that it is a profile, and no description by hand."""
+    try:
+        document = parse_json(text)
+    except ValueError:
+        return False
+    return isinstance(document, dict) and document.get("format") == "antiphon-profile"
 
 
 def unbound(machine: Machine) -> Machine:
@@ -77,10 +92,9 @@ def unbound(machine: Machine) -> Machine:
 
 def _processors(document: Mapping[str, Any], text: str) -> list[tuple[Mapping[str, Any], int]]:
     """Each node, and how many processors ranks can be bound to: a plain machine's cores, a profile's processors."""
-    given = parse_json(text)
-    if given.get("format") != "antiphon-profile":
+    if not is_profile(text):
         return [(node, node["cores"]) for node in document["nodes"]]
-    processors = given.get("processors", {})
+    processors = parse_json(text).get("processors", {})
     cores = int(processors.get("cores_per_node", 0))
     # The nodes of an emulated cluster share cores, and only the lab knows which node uses which core.
     apart = int(processors.get("nodes_sharing", 1)) == 1

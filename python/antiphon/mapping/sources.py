@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from antiphon import trace
-from antiphon.documents import parse_json
 from antiphon.errors import AntiphonError
 from antiphon.mapping import machine
 from antiphon.mapping.compute import Result, compute
@@ -121,7 +120,9 @@ def _reader_of_trace(sources: Sources) -> Decompose:
     from antiphon.traffic.of_trace import of_trace
 
     recorded = trace.Trace.load(sources.traffic)
-    profile = sources.machine.read_text(encoding="utf-8") if sources.own and sources.machine.is_file() else None
+    profile = machine.text_of(sources.machine) if sources.own and sources.machine.is_file() else None
+    if profile is not None and not machine.is_profile(profile):
+        profile = None  # A plain description has no decisions.
     windows = _windows(sources, recorded)
     run_s = max((r.ended_ns or 0 for r in recorded.ranks), default=0) / 1e9
     if windows:
@@ -166,8 +167,7 @@ def kind_of(path: Path) -> str:
 
 def is_plain_machine(path: Path) -> bool:
     """A description by hand, and no profile."""
-    document = parse_json(path.read_text(encoding="utf-8"))
-    return isinstance(document, dict) and document.get("format") != "antiphon-profile"
+    return not machine.is_profile(machine.text_of(path))
 
 
 def approximations(traffic: Traffic) -> list[str]:

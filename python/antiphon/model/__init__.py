@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,10 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from antiphon import core, packed
+from antiphon.documents import parse_json, without_nulls
 from antiphon.errors import AntiphonError
 
 #: Reductions are predicted for doubles where the size allows it.
 _ELEMENT_BYTES = 8
+#: Parts of a profile that the core does not read, or not always.
+_SECTIONS = ("machine", "processors", "decisions", "measurements")
 #: With more ranks than these, parameters are not searched at every size of a sweep.
 MAX_SEARCHED_RANKS = 128
 
@@ -113,13 +117,16 @@ def read_profile(path: Path | None, *, packed_too: bool = False) -> str | None:
         text = packed.read_text(path) if packed_too else path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         raise AntiphonError(f"--profile {path}: {getattr(error, 'strerror', None) or error}") from error
+    hint = "`antiphon probe` writes a profile of this machine"
     try:
         core.query("profile", text=text)
     except core.CoreError as error:
-        raise AntiphonError(
-            f"{path}: {error.message}", hint="`antiphon probe` writes a profile of this machine"
-        ) from None
-    return text
+        raise AntiphonError(f"{path}: {error.message}", hint=hint) from None
+    document = without_nulls(parse_json(text))
+    for name in _SECTIONS:
+        if not isinstance(document.get(name, {}), dict):
+            raise AntiphonError(f"{path}: {name}: expected an object", hint=hint)
+    return json.dumps(document) if "null" in text else text
 
 
 def element_bytes(collective: str, size: int) -> int:

@@ -47,7 +47,7 @@ class Pattern:
             return cls(path.stem, int(document["size"]), messages)
         except OSError as error:
             raise AntiphonError(f"cannot read the pattern {path}: {error.strerror}") from None
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, OverflowError) as error:
             raise AntiphonError(
                 f"{path}: not a pattern ({type(error).__name__}: {error})",
                 hint='form: {"version": 1, "size": 4, "messages": [[FROM, TO, BYTES]]}',

@@ -44,7 +44,7 @@ class Phase(NamedTuple):
 
     @property
     def longest_bytes(self) -> int:
-        return max(part.bytes for part in self.parts)
+        return max((part.bytes for part in self.parts), default=0)
 
     @property
     def senders(self) -> int:
