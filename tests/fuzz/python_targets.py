@@ -23,7 +23,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from antiphon import model, patterns, profile, report, trace
+from antiphon import model, patterns, profile, trace
 from antiphon.codec import messages
 from antiphon.commands import _bench_model
 from antiphon.errors import AntiphonError
@@ -75,7 +75,7 @@ TARGETS: dict[str, tuple[Callable[[Path], Any], tuple[str, ...]]] = {
     "kind": (sources.kind_of, ("python_trace", "python_placement", "python_traffic")),
     "placement": (Placement.load, ("python_placement",)),
     "hostfile": (launch.read_hostfile, ("python_hostfile",)),
-    "summary": (lambda path: html.render(report.page_of(path)), ("python_summary", "python_results", "profile")),
+    "summary": (html.of_document, ("python_summary", "python_results", "profile")),
     "results": (_bench_model.read_results, ("python_results",)),
     "samples": (recording.document_again, ("python_samples",)),
     "messages": (lambda path: list(messages.read(path)), ("python_messages",)),

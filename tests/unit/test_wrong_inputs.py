@@ -247,6 +247,7 @@ def test_damaged_files(reader: str, here: Path, capsys: pytest.CaptureFixture[st
         assert "error: " in err if code else reader in MAY_SUCCEED or name == "text" or "hint" in err or not err, name
 
 
+INCAST = {"senders": 15, "bytes": 1092, "ratio": 0.9, "lost": 0, "trials": 5}
 #: Parts of a profile that are no longer what they should be, what reads it, and what it says.
 FIELDS = {
     "processors": ({"processors": None}, "map run.trace FILE --own", ""),
@@ -254,6 +255,7 @@ FIELDS = {
     "guess": ({"processors": None, "decisions": None}, "predict bcast -n 2 --no-sweep --profile FILE", ""),
     "measurements": ({"measurements": 7}, "explain bcast -n 4 --bytes 8 --profile FILE",
                      "FILE: measurements: expected an object"),
+    "incast": ({"contention": {"incast": [INCAST, INCAST | {"bytes": 1e308}]}}, "report FILE", "FILE: is damaged"),
     "tune": ({"measurements": {"tune": [7]}}, "explain bcast -n 4 --bytes 8 --profile FILE",
              "measurements.tune is damaged"),
 }  # fmt: skip

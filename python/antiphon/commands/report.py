@@ -52,8 +52,8 @@ def run(args: argparse.Namespace) -> int:
     target = args.output or args.document.with_name(args.document.name.removesuffix(".gz")).with_suffix(".html")
     sources = (args.document, args.profile, args.placement, args.trace)
     files.check(target, overwrite=args.overwrite, sources=sources)
-    page = report.page_of(*sources)
-    files.write(target, html.render(page))
+    page, text = html.of_document(*sources)
+    files.write(target, text)
     if args.json:
         output.print_json(
             {"page": str(target), "title": page.title, "sections": [section.title for section in page.sections]}

@@ -8,6 +8,7 @@ Pages are made of the blocks in antiphon.report.page, so that no kind has to kno
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import pkgutil
 from collections.abc import Iterator, Mapping
@@ -94,14 +95,21 @@ def _timeline_of(document: Mapping[str, Any], path: Path, file: Path) -> Section
     return _timeline.section(trace)
 
 
+@contextlib.contextmanager
+def damage_of(path: Path) -> Iterator[None]:
+    """Turns what a document's odd values end with, wherever they show, into an error about the file."""
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        what = f"{type(error).__name__}: {error}"
+        raise AntiphonError(f"{path}: is damaged, or of another version ({what})",
+                            hint="make it anew with this Antiphon") from error  # fmt: skip
+
+
 def _made(document: Any, path: Path) -> Page:
     for kind in all_kinds():
         if kind.accepts(document):
-            try:
+            with damage_of(path):
                 return kind.page(document, path)  # type: ignore[no-any-return]
-            except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-                what = f"{type(error).__name__}: {error}"
-                raise AntiphonError(f"{path}: is damaged, or of another version ({what})",
-                                    hint="make it anew with this Antiphon") from error  # fmt: skip
     known = ", ".join(summary(kind) for kind in all_kinds())
     raise AntiphonError(f"{path}: nothing is known about documents of this form", hint=f"known are: {known}")

@@ -8,12 +8,19 @@ import re
 from pathlib import Path
 from typing import Any
 
-from antiphon import __version__
+from antiphon import __version__, report
 from antiphon.output.tables import time_text
 from antiphon.report import heat, lanes, words
 from antiphon.report.page import Chart, HeatMap, Page, Table, Timeline
 
 ASSETS = Path(__file__).with_name("assets")
+
+
+def of_document(path: Path, *more: Path | None) -> tuple[Page, str]:
+    """Returns the page of a document (as report.page_of) and its text; what is damaged may show only in the text."""
+    page = report.page_of(path, *more)
+    with report.damage_of(path):
+        return page, render(page)
 
 
 def render(page: Page) -> str:
