@@ -13,16 +13,27 @@ _BITS_PER_S = {"bit": 1, "kbit": 10**3, "mbit": 10**6, "gbit": 10**9}
 # tc counts kb and mb in powers of two; so do we, since users know these numbers from tc.
 _BYTES = {"": 1, "b": 1, "kb": 2**10, "mb": 2**20, "k": 2**10, "m": 2**20, "kib": 2**10, "mib": 2**20}
 
+#: What the core counts with ends here.
+_MOST = 1 << 63
+
 
 def _parse(text: str, units: dict[str, int], what: str, examples: str) -> int:
     match = _NUMBER_AND_UNIT.fullmatch(text)
     unit = match.group(2).lower() if match else None
     if match is None or unit not in units:
         raise ValueError(f"{text!r} is not a {what} (examples: {examples})")
-    value = round(float(match.group(1)) * units[unit])
-    if value <= 0:
+    value = float(match.group(1)) * units[unit]
+    if not value < _MOST:
+        raise ValueError(f"{text!r} is not a {what}: it is too large")
+    if round(value) <= 0:
         raise ValueError(f"{text!r} is not a {what}: it must be above zero")
-    return value
+    return round(value)
+
+
+def whole_number(text: str) -> int | None:
+    """The number that plain digits write; None for signs, blanks, other scripts' digits and what is too large."""
+    plain = text.isascii() and text.isdecimal() and len(text) < len(str(_MOST))
+    return int(text) if plain else None
 
 
 def parse_rate(text: str) -> int:
@@ -35,18 +46,18 @@ def parse_size(text: str | int) -> int:
     return _parse(str(text), _BYTES, "size", "8kb, 128kb, 2mb")
 
 
-def rate_option(option: str, text: str) -> int:
+def rate_option(option: str, text: str, hint: str | None = None) -> int:
     """Bits per second of an option's rate; a plain number counts bits."""
     try:
-        return parse_rate(f"{text}bit" if text.isdigit() else text)
+        return parse_rate(f"{text}bit" if text.isdecimal() else text)
     except ValueError as error:
-        raise AntiphonError(f"{option}: {error}") from None
+        raise AntiphonError(f"{option}: {error}", hint=hint) from None
 
 
-def size_option(option: str, text: str) -> int:
-    """Bytes of an option's size, which may be zero."""
+def size_option(option: str, text: str, least: int = 0) -> int:
+    """Bytes of an option's size, which may be zero unless `least` is 1."""
     try:
-        return 0 if text.strip() == "0" else parse_size(text)
+        return 0 if text.strip() == "0" and not least else parse_size(text)
     except ValueError as error:
         raise AntiphonError(f"{option}: {error}") from None
 

@@ -13,8 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from antiphon import cli
+from antiphon.bench import codec_tables
 from antiphon.codec import messages
 from antiphon.codec.messages import Message
+from antiphon.commands import bench
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 OURS = {"antiphon", "spatial", "temporal", "dfcm", "copy"}
@@ -112,6 +115,18 @@ def test_wrong_usage_of_bench(command: Command, args: list[str], said: str) -> N
     assert result.returncode in (1, 2)
     assert said in result.stderr
     assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(("options", "budget_s", "bytes_per_s"), [
+    ([], 0.3, 12.5e6),
+    (["--budget", "5", "--link-rate", "1gbit"], 5.0, 1.25e8),
+    (["--budget", "0", "--link-rate", "1000000000"], 0.0, 1.25e8),
+])  # fmt: skip
+def test_budget_and_rate_are_those_that_are_given(options: list[str], budget_s: float, bytes_per_s: float) -> None:
+    """GIVEN the default of collectives as a budget THEN it is the budget all the same; a plain number counts bits."""
+    args = cli.load("bench")[0].parse_args(["codecs", *options])
+    made = codec_tables.benchmark_of(args, ["wave"], bench.DEFAULT_BYTES, bench.DEFAULT_MODES)
+    assert (made.budget_s, made.wire_bytes_per_s) == (budget_s, bytes_per_s)
 
 
 def test_a_damaged_message_file(command: Command, stream: Path) -> None:

@@ -149,6 +149,7 @@ NAMING: dict[str, list[object]] = {
     "report": ["report", MACHINE, "-o", "FILE"],
     "explain": ["explain", "bcast", "-n", "4", "--bytes", "1k", "--svg", "FILE"],
     "explain-phases": ["explain", "--pattern", "banded:64k", "-n", "8", "--svg", "FILE"],
+    "predict": ["predict", "barrier", "-n", "2", "--no-sweep", "--svg", "FILE"],
     "cluster": ["cluster", "show", "ethernet-16", "--profile-out", "FILE"],
     "traffic": ["traffic", "TRACE", "-o", "FILE"],
     "map": ["map", "TRACE", MACHINE, "-o", "FILE"],

@@ -18,6 +18,13 @@ from antiphon.exporters._openmpi import MessageRule
 Row = dict[str, Any]
 
 
+def test_the_numbers_of_a_version() -> None:
+    assert exporters.version_of("5.0.11rc1") == (5, 0, 11)
+    assert exporters.version_of("4.1.x") == (4, 1)
+    with pytest.raises(AntiphonError, match="'²' is not a version"):
+        exporters.version_of("²")
+
+
 def row(collective: str, size: int, contender: str, median_s: float, ranks: int = 16, mode: str = "sync") -> Row:
     return {
         "collective": collective,

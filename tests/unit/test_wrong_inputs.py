@@ -60,6 +60,7 @@ CONTENTS = {
     "npy-untyped": npy(b"{'descr': '', 'shape': ()}"),
     "npy-deep": npy(b"-" * 60_000 + b"1"),
     "toml": b"nodes = 'many'\n",
+    "huge-toml": b"nodes = 2\nrate = '" + b"9" * 400 + b"gbit'\n",
     "elf": b"\x7fELF\x02\x01\x01" + bytes(60),
 }
 #: The measurements that a cluster is fitted to.
@@ -200,6 +201,27 @@ bench --presence --launches 0 --mpi nothing|bench --presence --launches x|bench 
 demo x y|map --pin x run.trace|explain --plan run.trace|lab up --connection-rate x|lab trace|compress-test --json
 bench --budget inf --mpi nothing|tune --budget nan --mpi nothing|lab run --timeout inf /bin/true
 """
+#: Wrong values that would be taken, or refused late or for another reason: what is said of them. HUGE has 400 digits.
+REFUSED = """
+map run.trace --phase ²: --phase ²: expected K|map run.trace --phase 1/²: --phase 1/²: expected K
+map run.trace --phase 1/99999999999: 99999999999 phases: at most|map run.trace --pin ²:a: --pin ²:a: not RANK:NODE
+map run.trace --phase HUGE: expected K|map run.trace --between 5:1: --between 5:1: ends before it begins
+map run.trace --cores-per-node -3: '-3' is not a number above zero|map run.trace --max-per-node 0: '0' is not a number
+map run.trace --max-per-node ²: '²' is not a number
+traffic run.trace --phases 99999999999: 99999999999 phases: at most
+traffic run.trace --between 5:5: ends before it begins
+explain bcast -n 4 --bytes 8 --switches 0,0: --switches 0,0: expected
+explain --pattern uniform --switches 2,-1: --switches
+explain --pattern uniform -n 4 --switches 99999999999,1 --uplink-rate x: --uplink-rate: 'x' is not a rate
+explain bcast -n 4 --bytes HUGE: is too large|explain bcast -n 4 --bytes 8 --link-rate HUGEgbit: is too large
+predict bcast -n 4 --sweep 1k-HUGE: is too large|compress-test run.trace --message-bytes HUGE: is too large
+compress-test run.trace --message-bytes 0: --message-bytes: '0' is not a size|lab up --buffer HUGEkb: is too large
+compress-test run.trace --budget -5: --budget -5: is below zero|bench codecs --budget -5: --budget -5: is below zero
+bench codecs --link-rate x: --link-rate: 'x' is not a rate|bench codecs --bytes 0: --bytes: '0' is not a size
+doctor --link-rate 1gbit: --link-rate is for checks of nodes|doctor --transport ofi: --transport is for checks of nodes
+doctor --map-by node: --map-by is for checks of nodes|doctor --launcher-args x: --launcher-args is for checks of nodes
+doctor --profile nothing: profile nothing: No such file
+"""
 WRONG_VALUES = [words.split(" ") for line in VALUES.strip().splitlines() for words in line.split("|")]
 #: Answers by design: a hint instead of an error where nothing is named, and a list that ignores the rest.
 FINE = {"report --list --json x y"}
@@ -283,6 +305,17 @@ def test_wrong_values(words: list[str], here: Path, capsys: pytest.CaptureFixtur
     if " ".join(words) not in FINE:
         assert code in (1, 2, 3) and err.startswith(("error: ", "hint: ", "usage: ")), (code, err)
         assert "error: " in err or "usage: " in err
+
+
+@pytest.mark.parametrize("case", [case for line in REFUSED.strip().splitlines() for case in line.split("|")])
+def test_what_is_said_of_wrong_values(case: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """GIVEN a value that would be ignored, or end in a stack trace THEN the error names it, before anything is done."""
+    line, _, said = case.partition(": ")
+    words = line.replace("HUGE", "9" * 400).split()
+    with pytest.raises(SystemExit) as ended:
+        sys.exit(cli.main(words))
+    out, err = capsys.readouterr()
+    assert (ended.value.code, out) == (2, "") and said in err, err
 
 
 @pytest.mark.parametrize("seed", range(8))

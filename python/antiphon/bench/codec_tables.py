@@ -14,7 +14,7 @@ from antiphon.bench.codecs import CodecBenchmark, CodecMeasurement, CodecResults
 from antiphon.codec.messages import is_message_file
 from antiphon.errors import EXIT_FAILURE, AntiphonError
 from antiphon.output import tables
-from antiphon.units import parse_rate, parse_size
+from antiphon.units import rate_option, size_option
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -59,12 +59,12 @@ def benchmark_of(
     unknown = [mode for mode in modes if mode not in codecs.MODES]
     if unknown:
         raise AntiphonError(f"--modes: codecs have no mode {unknown[0]!r}", hint=f"there are {', '.join(codecs.MODES)}")
-    try:
-        sizes = [parse_size(text) for text in ("4k,64k,1m" if args.bytes is default_bytes else args.bytes).split(",")]
-        bits = parse_rate(args.link_rate) if args.link_rate else 100e6
-    except ValueError as error:
-        raise AntiphonError(str(error)) from None
-    budget_s = 0.3 if args.budget == 5.0 else args.budget
+    asked_bytes = "4k,64k,1m" if args.bytes is default_bytes else args.bytes
+    sizes = [size_option("--bytes", text, least=1) for text in asked_bytes.split(",")]
+    bits = rate_option("--link-rate", args.link_rate or "100mbit")
+    budget_s = 0.3 if args.budget is None else args.budget
+    if budget_s < 0:
+        raise AntiphonError(f"--budget {budget_s:g}: is below zero")
     names = args.codecs.split(",") if args.codecs else []
     return CodecBenchmark(
         args.messages, generated, [0, *sizes] if "sent" in modes else sizes, modes, names, args.seed, budget_s, bits / 8

@@ -11,13 +11,14 @@ from typing import Any
 from antiphon import output, patterns
 from antiphon.draw import gantt
 from antiphon.errors import AntiphonError
+from antiphon.explain.options import switch_counts
 from antiphon.model.limits import PAYLOAD_SHARE
 from antiphon.output import files
 from antiphon.output.tables import bytes_text, new_table, print_wide, ratio_text, time_text
 from antiphon.patterns import compiled
 from antiphon.patterns.compiled import Bound, Compiled
 from antiphon.plan import Plan, tables
-from antiphon.units import parse_rate
+from antiphon.units import rate_option
 
 MAX_SHOWN_PHASES = 40
 
@@ -70,11 +71,8 @@ def _fabric(args: argparse.Namespace, link_bits_per_s: int) -> dict[str, Any]:
     if args.ranks_per_node > 1:
         fabric["node_of_rank"] = [rank // args.ranks_per_node for rank in range(args.ranks or 16)]
     if args.switches:
-        try:
-            counts = [int(text) for text in args.switches.split(",")]
-            uplink = parse_rate(args.uplink_rate) if args.uplink_rate else link_bits_per_s
-        except ValueError as error:
-            raise AntiphonError(f"--switches or --uplink-rate: {error}") from None
+        uplink = rate_option("--uplink-rate", args.uplink_rate) if args.uplink_rate else link_bits_per_s
+        counts = [min(count, args.ranks or 16) for count in switch_counts(args.switches)]
         fabric["switch_of_node"] = [switch for switch, count in enumerate(counts) for _ in range(count)]
         fabric["uplink_bytes_per_s"] = int(uplink * PAYLOAD_SHARE / 8)
     return fabric

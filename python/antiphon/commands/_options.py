@@ -12,6 +12,7 @@ from typing import Any
 from antiphon import output
 from antiphon.mpi.launch import Settings
 from antiphon.placement.starting import HELP as LAUNCHER_HELP
+from antiphon.units import whole_number
 
 #: The names of the number of ranks, wherever ranks are started.
 RANKS = ("-n", "-np", "--ranks")
@@ -33,6 +34,19 @@ def number(text: str) -> float:
     if not math.isfinite(value):
         raise argparse.ArgumentTypeError(f"{text!r} is not a finite number")
     return value
+
+
+def positive(text: str) -> int:
+    """Returns a whole number from 1 on."""
+    value = whole_number(text)
+    if not value:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above zero")
+    return value
+
+
+def counts(text: str) -> list[int]:
+    """Returns the numbers of a list such as 8,8."""
+    return [positive(part.strip()) for part in text.split(",")]
 
 
 def library(text: str) -> str:

@@ -57,9 +57,9 @@ USUAL = (
 )
 
 CODECS_HELP = """`antiphon bench codecs` takes these, --bytes (default 4k,64k,1m), --modes (sent, warm, cold;
-default sent,warm), --budget, --json, and --link-rate: what Antiphon's choice is made for (default 100mbit).
-docs/guides/compression.md reads its tables."""
-DEFAULT_BYTES, DEFAULT_MODES = "1k,64k", "sync"
+default sent,warm), --budget (default 0.3), --json, and --link-rate: what Antiphon's choice is made for (default
+100mbit). docs/guides/compression.md reads its tables."""
+DEFAULT_BYTES, DEFAULT_MODES, DEFAULT_BUDGET_S = "1k,64k", "sync", 5.0
 #: Contenders that are no algorithms: Antiphon's choice where it would stay out, and that of blocking calls.
 _OWN_CHOICES = ("on", "blocking")
 
@@ -84,7 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--algorithms", action="append", metavar="A,…", help="algorithms to force besides Antiphon's own choice: all, "
         "or NAME[:PARAMETER=VALUE,…],…; `on` is Antiphon's choice where it would stay out; with --nonblocking, "
         "`blocking` is the blocking call")  # fmt: skip
-    add("--budget", type=_options.number, default=5.0, metavar="SECONDS", help="for one collective at one size in one "
+    add("--budget", type=_options.number, metavar="SECONDS", help="for one collective at one size in one "
         "mode (default: 5)")  # fmt: skip
     add("--root", type=int, default=0, metavar="RANK", help="root of those that have one (default: 0)")
     add("--overhead", action="store_true", help="measure only what Antiphon adds to a call that it passes on to the "
@@ -105,6 +105,7 @@ def run(args: argparse.Namespace) -> int:
     if "codecs" in args.collectives:
         _check_files(args)
         return _codecs(args)
+    args.budget = DEFAULT_BUDGET_S if args.budget is None else args.budget
     _give_back_names(args)
     _bench_model.check_options(args)
     _check_files(args)

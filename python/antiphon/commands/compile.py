@@ -25,7 +25,7 @@ from antiphon.output import files
 from antiphon.output.tables import bytes_text, new_table, print_wide, ratio_text, time_text
 from antiphon.patterns import of_trace, repeating
 from antiphon.trace import Trace
-from antiphon.units import parse_rate
+from antiphon.units import rate_option
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     if args.min_calls < 1:
         raise AntiphonError(f"--min-calls {args.min_calls}: must be at least 1")
     files.check(args.output, overwrite=args.overwrite, sources=(args.trace,))
-    link = _link_bytes_per_s(args.link_rate or "100mbit")
+    link = int(rate_option("--link-rate", args.link_rate or "100mbit") * PAYLOAD_SHARE / 8)
     trace = Trace.load(args.trace)
     found = repeating.find(trace)
     kept = [one for one in found if one.calls >= args.min_calls]
@@ -60,13 +60,6 @@ def run(args: argparse.Namespace) -> int:
     else:
         _show(args.output, rows, len(found) - len(kept))
     return 0
-
-
-def _link_bytes_per_s(text: str) -> int:
-    try:
-        return int(parse_rate(f"{text}bit" if text.isdigit() else text) * PAYLOAD_SHARE / 8)
-    except ValueError as error:
-        raise AntiphonError(f"--link-rate: {error}") from None
 
 
 def _show(path: Path, rows: list[dict[str, Any]], left_out: int) -> None:

@@ -28,7 +28,7 @@ from antiphon.commands import _options
 from antiphon.documents import parse_json
 from antiphon.errors import EXIT_FAILURE, AntiphonError
 from antiphon.output import tables
-from antiphon.units import parse_rate, parse_size
+from antiphon.units import rate_option, size_option
 
 #: These are Antiphon's own codecs, which `antiphon run --compress` uses.
 OURS = "antiphon"
@@ -65,12 +65,16 @@ def run(args: argparse.Namespace) -> int:
     """Measures and recommends."""
     if bool(args.files) == bool(args.trace):
         raise AntiphonError("give either FILEs or --trace", hint="`antiphon compress-test --help` has examples")
+    if args.budget < 0:
+        raise AntiphonError(f"--budget {args.budget:g}: is below zero")
+    message_bytes = size_option("--message-bytes", args.message_bytes, least=1)
     bytes_per_s = _network(args)
     if args.trace:
         return _of_trace(args, bytes_per_s)
     names = args.codecs.split(",") if args.codecs else []
     with tempfile.TemporaryDirectory() as folder, output.stderr().status("measuring"):
-        benchmark = codecs.CodecBenchmark(_message_files(args, Path(folder)), contenders=names, budget_s=args.budget)
+        found = _message_files(args, message_bytes, Path(folder))
+        benchmark = codecs.CodecBenchmark(found, contenders=names, budget_s=args.budget)
         if bytes_per_s:
             benchmark = replace(benchmark, wire_bytes_per_s=bytes_per_s)
         results = codecs.run(benchmark)
@@ -89,12 +93,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _network(args: argparse.Namespace) -> float | None:
     """Returns the bytes per second for one rank, or None where the options do not say it."""
-    try:
-        args.message_bytes = parse_size(str(args.message_bytes))
-        if args.link_rate:
-            return parse_rate(f"{args.link_rate}bit" if args.link_rate.isdigit() else args.link_rate) / 8
-    except ValueError as error:
-        raise AntiphonError(str(error)) from None
+    if args.link_rate:
+        return rate_option("--link-rate", args.link_rate) / 8
     return _share_of_profile(args.profile) if args.profile else None
 
 
@@ -111,7 +111,7 @@ def _share_of_profile(path: Path) -> float:
         raise AntiphonError(f"--profile {path}: is no profile ({error})", hint="`antiphon probe` makes one") from None
 
 
-def _message_files(args: argparse.Namespace, folder: Path) -> list[Path]:
+def _message_files(args: argparse.Namespace, message_bytes: int, folder: Path) -> list[Path]:
     """Keeps message files as they are; all other data becomes one more file."""
     captured = [file for file in args.files if messages.is_message_file(file)]
     plain = [file for file in args.files if file not in captured]
@@ -119,7 +119,7 @@ def _message_files(args: argparse.Namespace, folder: Path) -> list[Path]:
         name = plain[0].name if len(plain) == 1 else f"{len(plain)} files"
         target = folder / f"{name}.msgs"
         with target.open("wb") as file:
-            for message in messages.of_data(plain, args.type, args.message_bytes):
+            for message in messages.of_data(plain, args.type, message_bytes):
                 messages.write(file, message)
         captured.append(target)
     return captured

@@ -49,8 +49,11 @@ def run(args: argparse.Namespace) -> int:
     """Checks the nodes that the options name, or this machine."""
     if args.program or args.hostfile or args.lab is not None:
         return _nodes(args)
-    if args.n or args.mpi or args.launcher:
-        raise AntiphonError("-n, --mpi and --launcher are for checks of nodes", hint="add --hostfile FILE or a program")
+    for_nodes = ("n", "mpi", "launcher", "launcher_args", "link_rate", "transport")
+    given = [name for name in for_nodes if getattr(args, name)] + ["map_by"] * (args.map_by != "slot")
+    if given:
+        option = "-n" if given[0] == "n" else f"--{given[0].replace('_', '-')}"
+        raise AntiphonError(f"{option} is for checks of nodes", hint="add --hostfile FILE or a program")
     return _this_machine(args)
 
 
@@ -100,11 +103,11 @@ def _mpi_of(args: argparse.Namespace) -> mpis.Mpi:
 
 def _this_machine(args: argparse.Namespace) -> int:
     """Shows each line as soon as it is known."""
+    heard = [multicast.between_nodes(args.profile)] if args.profile else []
     mpis = discover()
     found = []
-    of_profile = multicast.checks(args.profile)
     for line in itertools.chain(
-        mpi_checks.checks(mpis), tools.checks(), machine.checks(), profiles.checks(), of_profile
+        mpi_checks.checks(mpis), tools.checks(), machine.checks(), profiles.checks(), multicast.checks(), heard
     ):
         found.append(line)
         if not args.json:

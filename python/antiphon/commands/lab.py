@@ -64,7 +64,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         *_options.RANKS,
         dest="n",
-        type=_positive,
+        type=_options.positive,
         metavar="RANKS",
         help="number of ranks (default: all the cluster has)",
     )
@@ -105,8 +105,8 @@ def _add_cluster_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME|FILE",
         help=f"{', '.join(cluster_names())}, or a .toml file (default: {DEFAULT_CLUSTER})",
     )
-    add("--nodes", type=_positive, metavar="N", help="number of nodes, on one switch")
-    add("--switches", type=_counts, metavar="N,N…", help="several switches in a row, with so many nodes each")
+    add("--nodes", type=_options.positive, metavar="N", help="number of nodes, on one switch")
+    add("--switches", type=_options.counts, metavar="N,N…", help="several switches in a row, with so many nodes each")
     add(
         "--link-rate",
         dest="rate",
@@ -130,7 +130,7 @@ def _add_cluster_options(parser: argparse.ArgumentParser) -> None:
     add("--offloads", type=_on_off, metavar="on|off", help="segmentation offload; off means real frames")
     add("--uplink-rate", metavar="RATE", help="rate of the links between switches")
     add("--uplink-buffer", metavar="SIZE", help="output buffer of the ports between switches")
-    add("--ranks-per-node", type=_positive, metavar="N", help="ranks on each node")
+    add("--ranks-per-node", type=_options.positive, metavar="N", help="ranks on each node")
     add("--loss", type=_options.number, metavar="PERCENT", help="share of packets that are lost as they arrive")
     add("--loss-protocol", choices=("tcp", "udp", "both"), help="which packets may be lost (default: both)")
     add("--loss-nodes", type=_node_list, metavar="LIST", help="where: 1,3-5 (default: all nodes)")
@@ -305,17 +305,6 @@ def _refuse_cluster_options(args: argparse.Namespace) -> None:
                             exit_code=EXIT_USAGE)  # fmt: skip
 
 
-def _positive(text: str) -> int:
-    value = int(text) if text.isdigit() else 0
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number above zero")
-    return value
-
-
-def _counts(text: str) -> list[int]:
-    return [_positive(part.strip()) for part in text.split(",")]
-
-
 def _on_off(text: str) -> bool:
     if text not in ("on", "off"):
         raise argparse.ArgumentTypeError(f"{text!r} is neither on nor off")
@@ -327,8 +316,8 @@ def _node_list(text: str) -> tuple[int, ...]:
     numbers: list[int] = []
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
-        low = _positive(first)
-        high = _positive(last) if dash else low
+        low = _options.positive(first)
+        high = _options.positive(last) if dash else low
         if high < low:
             raise argparse.ArgumentTypeError(f"{part!r} ends before it begins")
         numbers += range(low, high + 1)

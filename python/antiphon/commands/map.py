@@ -63,10 +63,9 @@ def add_wishes(parser: argparse.ArgumentParser) -> None:
     add("--between", default="", metavar="A:B", help="only what began between these seconds of the recorded run")
     add("--phase", default="", metavar="K[/N]", help="only that phase, from 0: of a trace as K/N, of N equally long")
     add("--ignore-collectives", action="store_true", help="look at point-to-point messages alone")
-    add(
-        "--cores-per-node", type=int, default=0, metavar="N", help="ranks a node takes (default: what the machine says)"
-    )
-    add("--max-per-node", type=int, default=0, metavar="N", help="use fewer than a node takes")
+    add("--cores-per-node", type=_options.positive, default=0, metavar="N", help="ranks a node takes (default: what "
+        "the machine says)")  # fmt: skip
+    add("--max-per-node", type=_options.positive, default=0, metavar="N", help="use fewer than a node takes")
     add("--no-bind", action="store_true", help="nodes only, no cores: for ranks with threads, and virtual nodes")
     add("--oversubscribe", action="store_true", help="put several ranks on a core where there are too few")
 
@@ -118,7 +117,7 @@ def sources_of(args: argparse.Namespace, traffic: Path, machine: Path, hostfile:
         ignore_collectives=args.ignore_collectives,
         between=args.between,
         phase=args.phase,
-        cores_per_node=max(0, args.cores_per_node),
+        cores_per_node=args.cores_per_node,
         bind=not args.no_bind,
     )
 
@@ -134,7 +133,7 @@ def wishes_of(args: argparse.Namespace) -> Any:
     if known[args.method]:
         raise AntiphonError(f"--method {args.method} cannot be used here: {known[args.method]}")
     return Wishes(
-        args.method, args.budget, sources.pins(args.pin), args.oversubscribe, max(0, args.max_per_node), args.objective
+        args.method, args.budget, sources.pins(args.pin), args.oversubscribe, args.max_per_node, args.objective
     )
 
 

@@ -32,7 +32,7 @@ from antiphon.output import files
 from antiphon.output.facts import print_fact, width_of
 from antiphon.output.tables import bytes_text, new_table, print_wide, ratio_text, time_text
 from antiphon.report import cluster_page
-from antiphon.units import parse_size
+from antiphon.units import size_option
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
         files.check(args.svg, overwrite=args.overwrite, sources=(args.profile, args.cluster))
         curves.pyplot()
     machine = _machine(args)
-    size = 0 if args.collective == "barrier" else _size(args.bytes or "64k", "--bytes")
+    size = 0 if args.collective == "barrier" else size_option("--bytes", args.bytes or "64k")
     found = answer(_call(args, machine, size), machine.profile, search=not args.defaults)
     one = found.ranking
     assert one is not None
@@ -101,6 +101,8 @@ def run(args: argparse.Namespace) -> int:
         _show(args, machine, size, found, one)
         _show_forms(forms)
         _show_sweep(args, sweep, crossings)
+        if args.svg:
+            output.stderr().print(f"wrote {args.svg}", soft_wrap=True)
     return 0
 
 
@@ -142,13 +144,6 @@ def _machine(args: argparse.Namespace) -> model.ModelledMachine:
     return model.ModelledMachine(args.ranks, args.ranks_per_node, profile, rate)
 
 
-def _size(text: str, option: str) -> int:
-    try:
-        return 0 if text.strip() == "0" else parse_size(text)
-    except ValueError as error:
-        raise AntiphonError(f"{option}: {error}") from None
-
-
 def _call(args: argparse.Namespace, machine: model.ModelledMachine, size: int) -> ExplainedCall:
     element = model.element_bytes(args.collective, size)
     return ExplainedCall(
@@ -169,7 +164,7 @@ def _sweep(args: argparse.Namespace, machine: model.ModelledMachine) -> model.Sw
     low, dash, high = args.sweep.partition("-")
     if not dash:
         raise AntiphonError(f"--sweep {args.sweep}: not of the form A-B", hint="as 1k-1m")
-    first, last = _size(low, "--sweep"), _size(high, "--sweep")
+    first, last = size_option("--sweep", low), size_option("--sweep", high)
     if not 0 < first <= last:
         raise AntiphonError(f"--sweep {args.sweep}: sizes must grow from above 0")
     sizes = [first]
@@ -293,5 +288,3 @@ def _show_sweep(args: argparse.Namespace, sweep: model.Sweep | None, crossings: 
     chart = curves.terminal(_chart(args, sweep), console.width) if console.is_terminal else None
     if chart:
         console.print(chart)
-    if args.svg:
-        output.stderr().print(f"wrote {args.svg}", soft_wrap=True)

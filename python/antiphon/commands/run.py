@@ -33,6 +33,7 @@ from antiphon.mpi.program import find_mpi, locate
 from antiphon.output import files
 from antiphon.placement import Placement, launchers, launching, starting
 from antiphon.plan import using
+from antiphon.units import whole_number
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -152,7 +153,7 @@ def _check_profile(args: argparse.Namespace) -> None:
 
 
 def _positive(text: str) -> int:
-    value = int(text) if text.isdigit() else 0
-    if value < 1:
+    value = whole_number(text)
+    if not value:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of ranks")
     return value

@@ -9,7 +9,7 @@ from antiphon import core
 from antiphon.errors import AntiphonError
 from antiphon.explain.explanation import ExplainedCall
 from antiphon.model import switches
-from antiphon.units import parse_rate, size_option
+from antiphon.units import rate_option, size_option, whole_number
 
 #: This rate is assumed where --link-rate is missing, because the table of rules needs one.
 ASSUMED_RATE = "1gbit"
@@ -47,11 +47,16 @@ def switch_sizes(args: argparse.Namespace, profile: str | None) -> tuple[int, ..
     """Returns how many ranks each switch has, by --switches, else by the profile; nothing with one switch."""
     if not args.switches:
         return switches.of_profile(profile, args.ranks, args.ranks_per_node)
-    try:
-        behind = [(str(number), int(count)) for number, count in enumerate(args.switches.split(","))]
-    except ValueError as error:
-        raise AntiphonError(f"--switches: {error}", hint="nodes behind each switch, as 8,8") from None
+    behind = [(str(number), count) for number, count in enumerate(switch_counts(args.switches))]
     return switches.of_nodes(behind, args.ranks, args.ranks_per_node)
+
+
+def switch_counts(text: str) -> list[int]:
+    """Returns how many nodes --switches puts behind each switch."""
+    counts = [whole_number(part.strip()) or 0 for part in text.split(",")]
+    if not all(counts):
+        raise AntiphonError(f"--switches {text}: expected numbers above zero", hint="nodes behind each switch, as 8,8")
+    return counts
 
 
 def rate_of(option: str | None, profile: str | None) -> int:
@@ -83,7 +88,4 @@ def _element_bytes(args: argparse.Namespace, collective: core.Collective) -> int
 
 def link_rate(text: str) -> int:
     """Returns the bits per second of --link-rate; 0 where it is unknown."""
-    try:
-        return 0 if text == "unknown" else parse_rate(f"{text}bit" if text.isdigit() else text)
-    except ValueError as error:
-        raise AntiphonError(f"--link-rate: {error}", hint="`--link-rate unknown` is possible too") from None
+    return 0 if text == "unknown" else rate_option("--link-rate", text, "`--link-rate unknown` is possible too")

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -53,12 +54,7 @@ def load(name: str) -> ModuleType:
 
 def version_of(text: str) -> tuple[int, ...]:
     """Returns the leading numbers of a version: "5.0.11rc1" → (5, 0, 11)."""
-    parts = []
-    for part in text.split("."):
-        digits = "".join(c for c in part if c.isdigit()) if part[:1].isdigit() else ""
-        if not digits:
-            break
-        parts.append(int(digits))
-    if not parts:
+    begin = re.match(r"[0-9]{1,9}(\.[0-9]{1,9})*", text)
+    if begin is None:
         raise AntiphonError(f"{text!r} is not a version", hint="write it as 5.0.11")
-    return tuple(parts)
+    return tuple(map(int, begin[0].split(".")))

@@ -192,7 +192,7 @@ class Lab:
         return state.read_record(self.state_dir) or {}
 
     def node_socket(self, node: str | int) -> str:
-        name = self.spec.node_name(int(node)) if str(node).isdigit() else str(node)
+        name = self.spec.node_name(int(node)) if str(node).isdecimal() else str(node)
         if name not in [*self.spec.node_names(), "switch"]:
             names = self.spec.node_names()
             raise AntiphonError(

@@ -14,6 +14,7 @@ from antiphon.mapping import machine
 from antiphon.mapping.compute import Result, compute
 from antiphon.mapping.scoring import Decompose, Wishes
 from antiphon.mpi import launch
+from antiphon.units import whole_number
 
 if TYPE_CHECKING:
     from antiphon.traffic import Traffic
@@ -93,10 +94,10 @@ def _reader_of_traffic(sources: Sources) -> Decompose:
 
 def _phase(text: str) -> tuple[int, int]:
     """The number of a phase, and of how many."""
-    number, _, count = text.partition("/")
-    if not number.isdigit() or not (count or "1").isdigit():
+    number, _, count = map(whole_number, text.partition("/"))
+    if number is None or (count is None and "/" in text):
         raise AntiphonError(f"--phase {text}: expected K, or K/N for a trace", hint="--phase 1/4: the second of four")
-    return int(number), int(count or 0)
+    return number, count or 0
 
 
 def _windows(sources: Sources, recorded: trace.Trace) -> list[Window]:
@@ -185,7 +186,8 @@ def pins(texts: Sequence[str]) -> list[tuple[int, str, int]]:
     for text in texts:
         rank, _, rest = text.partition(":")
         node, _, core = rest.partition(":")
-        if not rank.isdigit() or not node or (core and not core.isdigit()):
+        which, place = whole_number(rank), whole_number(core) if core else -1
+        if which is None or place is None or not node:
             raise AntiphonError(f"--pin {text}: not RANK:NODE or RANK:NODE:CORE", hint="for example --pin 0:node3")
-        found.append((int(rank), node, int(core) if core else -1))
+        found.append((which, node, place))
     return found

@@ -30,6 +30,8 @@ COLLECTIVES = frozenset(
 EXCHANGES = frozenset(
     {"alltoallw", *(f"neighbor_{kind}" for kind in ("allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw"))}
 )
+#: A run is not cut into more.
+MOST_PHASES = 10_000
 #: Only the root's call tells each rank's block.
 ROOT_TELLS = frozenset({"scatterv", "gatherv"})
 PERSISTENT_NOTE = "persistent sends: as often as requests were started, on the average"
@@ -49,6 +51,8 @@ class Window:
             begin, end = (int(float(part) * 1e9) for part in text.split(":"))
         except (ValueError, OverflowError):
             raise AntiphonError(f"--between {text}: expected A:B, in seconds", hint="--between 0.5:2") from None
+        if begin >= end:
+            raise AntiphonError(f"--between {text}: ends before it begins", hint="--between 0.5:2")
         return cls(begin, end)
 
     def holds(self, start_ns: int) -> bool:
@@ -66,6 +70,8 @@ class Counted:
 
 def phases_of(trace: Trace, count: int) -> list[Window]:
     """Cuts the run into `count` equally long phases."""
+    if count > MOST_PHASES:
+        raise AntiphonError(f"{count} phases: at most {MOST_PHASES} can be told apart", hint="give fewer of them")
     ends = [r.ended_ns or max((c.start_ns + c.duration_ns for c in r.calls), default=0) for r in trace.ranks]
     edges = [int(x) for x in np.linspace(0, max(ends, default=0) + 1, count + 1)]
     return [Window(a, b) for a, b in itertools.pairwise(edges)]
