@@ -70,7 +70,8 @@ class Store {
 
   /// Returns the directories that ANTIPHON_STORE names: parts between colons, where an empty part stands for the
   /// user's cache directory; none for "off". Unset, they are the cache directory and the site's. The others are the
-  /// values of XDG_CACHE_HOME and HOME; where both are empty there is no cache directory, and nothing is written.
+  /// values of XDG_CACHE_HOME and HOME. A relative XDG_CACHE_HOME counts as unset. Where there is neither, there is no
+  /// cache directory, and nothing is written.
   static std::vector<std::string> directories(const std::string& setting, const std::string& cache_home,
                                               const std::string& home);
 

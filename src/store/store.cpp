@@ -144,9 +144,10 @@ Store::Store(std::vector<std::string> directories) : directories_(std::move(dire
 std::vector<std::string> Store::directories(const std::string& setting, const std::string& cache_home,
                                             const std::string& home) {
   if (setting == "off") return {};
-  std::string own;
-  if (!cache_home.empty() || !home.empty())
-    own = (cache_home.empty() ? home + "/.cache" : cache_home) + "/antiphon/profiles";
+  // A relative cache would be another one in each directory: the XDG specification has it ignored.
+  const std::string of_home = home.empty() ? "" : home + "/.cache";
+  const std::string cache = cache_home.starts_with('/') ? cache_home : of_home;
+  const std::string own = cache.empty() ? "" : cache + "/antiphon/profiles";
   const std::string all = setting.empty() ? ":" + std::string(site_directory) : setting;
   std::vector<std::string> found;
   for (std::size_t begin = 0; begin <= all.size();) {

@@ -59,6 +59,8 @@ TEST_CASE("directories are what the setting says") {
   using Paths = std::vector<std::string>;
   CHECK(Store::directories("", "", "/home/u") == Paths{"/home/u/.cache/antiphon/profiles", "/etc/antiphon/profiles"});
   CHECK(Store::directories("", "/c", "/home/u").front() == "/c/antiphon/profiles");
+  CHECK(Store::directories("", "c", "/home/u").front() == "/home/u/.cache/antiphon/profiles");
+  CHECK(Store::directories("", "./c", "").front().empty());
   CHECK(Store::directories("/a:/b", "", "/h") == Paths{"/a", "/b"});
   CHECK(Store::directories(":/b", "", "/h") == Paths{"/h/.cache/antiphon/profiles", "/b"});
   CHECK(Store::directories("off", "/c", "/h").empty());
