@@ -41,12 +41,20 @@ class Parser(argparse.ArgumentParser):
         """Makes `--option=value` of the options before the program. So in `run --summary ./prog` the program is not
         the file to write (an optional value needs `--summary=FILE`), and a value may begin with a dash."""
         options = {name: action for action in self._actions for name in action.option_strings}
+        words = [action for action in self._actions if not action.option_strings]
+        # argparse takes the first "--" away, which may be the program's own.
+        mark = ["--"] if words[-1].nargs == argparse.REMAINDER else []
+        ahead = next((i for i, action in enumerate(words) if action.dest == "program"), 0)
         joined: list[str] = []
         rest = iter(args)
         for arg in rest:
             action = options.get(arg)
             if action is None and not (arg.startswith("-") and len(arg) > 1 and arg != "--"):
-                return [*joined, arg, *rest]
+                if arg == "--":
+                    return [*joined, arg, *rest]
+                if ahead == 0:
+                    return [*joined, *mark, arg, *rest]
+                ahead -= 1
             value = None
             if action is not None and action.nargs == argparse.OPTIONAL:
                 value = action.const

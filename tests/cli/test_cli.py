@@ -93,6 +93,20 @@ def test_no_option_of_a_program_is_an_abbreviation_of_ours(words, command):
     assert result.stderr.startswith("error: ./no-program: no such file\n")
 
 
+@pytest.mark.parametrize("words", [["run", "-n", "2"], ["trace"], ["plan"], ["doctor"], ["lab", "run", "--plain"],
+                                   ["lab", "exec", "3"], ["lab", "exec", "3", "--json"]])  # fmt: skip
+@pytest.mark.parametrize("mark", [[], ["--"]])
+@pytest.mark.parametrize("args", [["--", "x"], ["x", "--"], ["-n", "--", "--"], []])
+def test_a_program_gets_its_own_dashes(words, mark, args):
+    found = cli.load(words[0])[0].parse_args([*words[1:], *mark, "/bin/echo", *args])
+    assert (found.program, found.args) == ("/bin/echo", args)
+
+
+def test_a_command_without_a_programs_arguments_takes_options_after_it():
+    found = cli.load("env")[0].parse_args(["./solver", "--mpirun"])
+    assert (found.program, found.mpirun) == ("./solver", True)
+
+
 def test_an_abbreviation_is_no_option(command):
     result = command("run", "--summ", "./no-program")
     assert (result.returncode, result.stdout) == (2, "")
