@@ -222,6 +222,8 @@ def test_a_run_takes_what_fits(made: Path, tmp_path: Path) -> None:
     hosts = tmp_path / "hosts"
     hosts.write_text("".join(f"n{i} slots=4\n" for i in range(4)))
     assert f"ANTIPHON_PLACEMENT={made}" in dry_run(made, "--hostfile", hosts)[0]
+    hosts.write_text("".join(f"n{i}\n" * 4 for i in range(4)))
+    assert f"ANTIPHON_PLACEMENT={made}" in dry_run(made, "--hostfile", hosts)[0]
     hosts.write_text("n0 slots=4\nn1 slots=4\nn2 slots=2\nn3 slots=4\n")
     line, said = dry_run(made, "--hostfile", hosts)
     assert "ANTIPHON_PLACEMENT" not in line

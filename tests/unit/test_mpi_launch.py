@@ -72,6 +72,7 @@ def test_without_a_number_of_ranks(tmp_path):
     (MPICH, "one slots = 3\ntwo max-slots=4 slots=\"2\"\n", ["-hosts", "one:3,two:2"]),
     (MPICH, "one:2 ifname=eth0 # slots=9\n", ["-f", "FILE"]),
     (MPICH, "# cluster\none slots=2 max_slots=4\ntwo\n", ["-hosts", "one:2,two:1"]),
+    (MPICH, "one slots=1\ntwo\none slots=1\n", ["-hosts", "one:2,two:1"]),
 ])  # fmt: skip
 def test_either_hostfile_works_with_either_launcher(mpi, text, options, tmp_path):
     hosts = tmp_path / "hosts"

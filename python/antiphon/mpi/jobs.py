@@ -6,15 +6,14 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from antiphon.errors import AntiphonError
+from antiphon.mpi.hosts import Hosts, merged
 
 TIMEOUT_S = 30
-Hosts = Sequence[tuple[str, int]]
 
 #: What a process asks for that wants to be outside the job that it is in.
 OUTSIDE = "unset it, or name nodes with --hostfile"
@@ -97,11 +96,9 @@ def _lsf(env: Mapping[str, str]) -> Job | None:
     job = _of_file(env, "LSF", "LSB_DJOB_HOSTFILE", lambda words: (words[0], 1))
     if job is None and env.get("LSB_MCPU_HOSTS"):
         words = env["LSB_MCPU_HOSTS"].split()
-        job = Job(
-            "LSF", _merged(_slots("LSB_MCPU_HOSTS", *pair) for pair in zip(words[::2], words[1::2], strict=False))
-        )
+        job = Job("LSF", merged(_slots("LSB_MCPU_HOSTS", *pair) for pair in zip(words[::2], words[1::2], strict=False)))
     elif job is None and env.get("LSB_HOSTS"):
-        job = Job("LSF", _merged((host, 1) for host in env["LSB_HOSTS"].split()))
+        job = Job("LSF", merged((host, 1) for host in env["LSB_HOSTS"].split()))
     if job is None or not job.hosts or shutil.which("jsrun", path=env.get("PATH")) is None:
         return job
     # Where jsrun starts ranks, the job's script runs on a host of its own, which is named first with one slot.
@@ -124,21 +121,13 @@ def _of_file(
         lines = Path(env[variable]).read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError as error:
         raise AntiphonError(f"{variable}={env[variable]}: {error.strerror}", hint=OUTSIDE) from None
-    return Job(system, _merged(read(line.split()) for line in lines if line.strip()))
+    return Job(system, merged(read(line.split()) for line in lines if line.strip()))
 
 
 def _slots(variable: str, host: str, count: str = "1") -> tuple[str, int]:
     if not count.isdecimal():
         raise AntiphonError(f"{variable}: {count!r} is not the number of {host}'s slots", hint=OUTSIDE)
     return host, int(count)
-
-
-def _merged(entries: Iterator[tuple[str, int]]) -> Hosts:
-    """Hosts in the order of their first line, each with all its slots."""
-    slots: Counter[str] = Counter()
-    for host, count in entries:
-        slots[host] += count
-    return tuple((host, count) for host, count in slots.items() if count > 0)
 
 
 def expand(text: str) -> list[str]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from antiphon import core
 from antiphon.errors import AntiphonError
 from antiphon.mpi import preload
+from antiphon.mpi.hosts import Hosts, merged
 from antiphon.mpi.library import Mpi
 from antiphon.output import files
 
@@ -265,8 +266,9 @@ _SLOTS = re.compile(r"""(?<![\w-])slots\s*=\s*["']?([^\s"']*)""")
 _HYDRA = re.compile(r"^\s*\S+:\d|(?<![\w-])(ifname|binding|user)\s*=")
 
 
-def read_hostfile(path: Path) -> list[tuple[str, int]]:
-    """Hosts and their slots from a file in Open MPI's (`node slots=4`) or MPICH's (`node:4`) form."""
+def read_hostfile(path: Path) -> Hosts:
+    """Hosts and their slots from a file in Open MPI's (`node slots=4`) or MPICH's (`node:4`) form; batch systems'
+    files name a host once for each slot."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except OSError as error:
@@ -288,7 +290,7 @@ def read_hostfile(path: Path) -> list[tuple[str, int]]:
         hosts.append((host, int(slots)))
     if not hosts:
         raise AntiphonError(f"--hostfile {path}: names no host", hint="one line per node: `node slots=4` or `node:4`")
-    return hosts
+    return merged(hosts)
 
 
 def _open_mpi_hosts(path: Path) -> list[str]:

@@ -5,17 +5,15 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
 from antiphon import output
 from antiphon.errors import AntiphonError
 from antiphon.mpi import jobs
+from antiphon.mpi.hosts import Hosts, short
 from antiphon.mpi.launch import read_hostfile
 from antiphon.placement import Placement
 from antiphon.plan.document import Plan
-
-Hosts = Sequence[tuple[str, int]]
 
 
 def apply(args: argparse.Namespace, hosts: Hosts | None = None) -> None:
@@ -46,26 +44,22 @@ def apply(args: argparse.Namespace, hosts: Hosts | None = None) -> None:
 
 def lacking(placement: Placement, hosts: Hosts) -> str:
     """Returns what the job's nodes lack for the placement; without hosts, nothing is known of them."""
-    slots = {_short(name): count for name, count in hosts}
+    slots = {short(name): count for name, count in hosts}
     for node, ranks in zip(placement.nodes, placement.ranks_on(), strict=True):
         if not slots or not ranks:
             continue
-        if _short(node.name) not in slots:
+        if short(node.name) not in slots:
             return f"{node.name} is no node of this job"
-        if len(ranks) > slots[_short(node.name)]:
-            return f"{node.name} has {slots[_short(node.name)]} slots here, and {len(ranks)} ranks are for it"
+        if len(ranks) > slots[short(node.name)]:
+            return f"{node.name} has {slots[short(node.name)]} slots here, and {len(ranks)} ranks are for it"
     return ""
-
-
-def _short(host: str) -> str:
-    return host.partition(".")[0]
 
 
 def _hosts(args: argparse.Namespace) -> Hosts:
     if args.hostfile is not None:
-        return list(read_hostfile(args.hostfile))
+        return read_hostfile(args.hostfile)
     job = jobs.find(os.environ)
-    return list(job.hosts) if job else ()
+    return job.hosts if job else ()
 
 
 def _compare_program(plan: Plan, args: argparse.Namespace) -> None:
