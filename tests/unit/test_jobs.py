@@ -87,6 +87,18 @@ def test_every_launcher_gets_the_ranks_and_what_the_linker_reads():
     assert vouched == {"ANTIPHON_FORCE": ENV["ANTIPHON_FORCE"], "ANTIPHON_ALL_RANKS": "1"}
 
 
+@pytest.mark.parametrize(("launcher", "options"), [
+    ("flux", ["run", "-N", "2", "--tasks-per-node=1"]),
+    ("jsrun", ["-n", "2", "-r", "1", "-a", "1", "-c", "1"]),
+    ("aprun", ["-n", "2", "-N", "1"]),
+    ("srun", ["-n", "2", "--export=ALL", "--nodelist=n1,n2"]),
+])  # fmt: skip
+def test_every_launcher_starts_one_rank_on_each_node(launcher, options, tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    each = Where(None, jobs.Job("LSF", (("n1", 42), ("n2", 42))), launcher).one_each(["n1", "n2"])
+    assert each.start(MPI, 2, ["./prog"], {}).command == [launcher, *options, "./prog"]
+
+
 def test_the_library_of_a_job_gets_its_hosts(tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     command = Where(None, jobs.Job("PBS", (("n1", 2), ("n2", 1)))).start(MPI, None, ["./prog"], {}).command

@@ -4,14 +4,19 @@
 from __future__ import annotations
 
 import copy
+import os
 import socket
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from antiphon.bench.testbed import HostTestbed
 from antiphon.checks import FAIL, OK, WARN
-from antiphon.nodes import Survey, Trial, agent, hearing, interfaces, judge
+from antiphon.mpi import Mpi, jobs
+from antiphon.nodes import Survey, Trial, agent, hearing, interfaces, judge, survey
 from antiphon.nodes.asking import NO_PACKAGE, NO_PYTHON
+from antiphon.placement.starting import Where
 
 HOSTS = ["node1", "node2", "node3", "node4"]
 NODE: dict[str, Any] = {
@@ -139,6 +144,22 @@ def test_a_run_that_fails() -> None:
     report = judge(answered(), trial)
     assert not report.ok and not report.accelerated
     assert report.checks[-1].detail == "no route to host"
+
+
+@pytest.mark.parametrize("launcher", ["flux", "jsrun", "aprun"])
+def test_a_launcher_that_is_told_no_nodes_asks_them_too(
+    launcher: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """GIVEN a job whose launcher takes no hostfile, and a node that is silent THEN the other one answers."""
+    start = tmp_path / launcher
+    start.write_text('#!/bin/sh\nwhile [ "$1" != /bin/sh ]; do shift; done\nexec "$@"\n')
+    start.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    job = jobs.Job("Flux", ((socket.gethostname(), 2), ("silent", 2)))
+    mpi = Mpi("mpich", "mpich", "MPICH", "5.0.2", "", "libmpi.so.12", tmp_path, tmp_path / "libmpi.so.12", None)
+    found = survey(HostTestbed(where=Where(None, job, launcher)), mpi, [], None, lambda _: None)
+    assert list(found.facts) == [socket.gethostname()]
+    assert list(found.missing) == ["silent"]
 
 
 @pytest.mark.parametrize("line", ["", "antiphon-node: ", "antiphon-node: AAAA", "antiphon-node: !", "hello",

@@ -15,8 +15,8 @@ from typing import Any
 
 from antiphon.bench.testbed import Exit, HostTestbed, Testbed
 from antiphon.mpi import Mpi
+from antiphon.mpi.hosts import short
 from antiphon.nodes import agent, hearing
-from antiphon.placement import launching
 
 TIMEOUT_S = 90
 #: Nodes that did not answer are asked one by one, so many at a time.
@@ -43,11 +43,10 @@ class Survey:
 
     def host_of(self, name: str) -> str:
         """Returns the node's name in the hostfile: launchers take short, long and numeric ones."""
-        short = name.partition(".")[0]
         for host in self.hosts:
-            if host == name or (not _is_address(host) and host.partition(".")[0] == short):
+            if host == name or (not _is_address(host) and short(host) == short(name)):
                 return host
-        return next((host for host in self.hosts if _is_named(host, short)), name)
+        return next((host for host in self.hosts if _is_named(host, name)), name)
 
     def take(self, line: str) -> None:
         """Takes a line of an agent."""
@@ -69,9 +68,9 @@ def _is_address(host: str) -> bool:
     return host.replace(".", "").isdigit() or ":" in host
 
 
-def _is_named(host: str, short: str) -> bool:
+def _is_named(host: str, name: str) -> bool:
     try:
-        return socket.gethostbyaddr(host)[0].partition(".")[0] == short
+        return short(socket.gethostbyaddr(host)[0]) == short(name)
     except OSError:
         return False
 
@@ -85,7 +84,7 @@ def survey(testbed: Testbed, mpi: Mpi, program: Sequence[str], choice: str | Non
     everywhere = _one_a_node(testbed, found.hosts)
     ended = _ask(everywhere, mpi, len(found.hosts), _request(program, choice, found.hosts, wanted), found, TIMEOUT_S)
     silent = found.unanswered()
-    if silent and isinstance(testbed, HostTestbed) and len(found.hosts) > 1:
+    if silent and len(found.hosts) > 1 and isinstance(testbed, HostTestbed) and testbed.where.is_told_nodes():
         say(f"asking {len(silent)} silent nodes one by one")
         with ThreadPoolExecutor(AT_ONCE) as pool:
             asked = _request(program, choice, found.hosts, None)
@@ -104,8 +103,7 @@ def _one_a_node(testbed: Testbed, hosts: Sequence[str]) -> Testbed:
     """Returns the testbed with one place on each node."""
     if not isinstance(testbed, HostTestbed) or not testbed.where.hosts():
         return testbed
-    hostfile = launching.keep("".join(f"{host} slots=1\n" for host in hosts))
-    return replace(testbed, where=replace(testbed.where, hostfile=hostfile, job=None))
+    return replace(testbed, where=testbed.where.one_each(hosts))
 
 
 def _ask(testbed: Testbed, mpi: Mpi, n: int, request: str, found: Survey, timeout_s: float) -> Exit:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from antiphon.errors import AntiphonError
 from antiphon.mpi import Mpi, jobs, launch, launcher_family
+from antiphon.mpi.hosts import Hosts
 from antiphon.mpi.launch import Launch
 from antiphon.placement import launching
 
@@ -18,6 +19,8 @@ from antiphon.placement import launching
 SYSTEM_LAUNCHERS = ("srun", "flux", "jsrun", "aprun")
 #: The launcher of the program's own MPI library.
 OWN = "mpi"
+#: What takes the number of ranks, and what goes with it, where each node of the job gets one.
+_EACH = {"flux": ("-N", ["--tasks-per-node=1"]), "jsrun": ("-n", ["-r", "1"]), "aprun": ("-n", ["-N", "1"])}
 HELP = "what starts the ranks: mpi (the library's own), srun, flux, jsrun, aprun, or the name or path of an mpirun "\
        "(default: as the batch job has it, else mpi)"  # fmt: skip
 
@@ -30,6 +33,8 @@ class Where:
     job: jobs.Job | None = None
     launcher: str = OWN
     launcher_args: Sequence[str] = ()
+    #: One rank on each node of the job, by a launcher that is told no nodes.
+    spread: bool = False
 
     def describe(self) -> str:
         """A few words for a table's title."""
@@ -37,7 +42,7 @@ class Where:
             return f"hosts of {self.hostfile}"
         return f"{self.job.system} job of {len(self.job.hosts)} hosts" if self.job else "this machine"
 
-    def hosts(self) -> jobs.Hosts:
+    def hosts(self) -> Hosts:
         """The hosts and their slots; none for this machine."""
         if self.hostfile:
             return launch.read_hostfile(self.hostfile)
@@ -46,6 +51,17 @@ class Where:
     def ranks(self) -> int:
         """The number of ranks where the user gives none."""
         return sum(slots for _, slots in self.hosts()) or len(os.sched_getaffinity(0))
+
+    def is_told_nodes(self) -> bool:
+        """True where the launcher can be told which nodes to use."""
+        return self.launcher not in SYSTEM_LAUNCHERS or self.launcher == "srun"
+
+    def one_each(self, hosts: Sequence[str]) -> Where:
+        """With one rank on each of these hosts, which are all of the job's where the launcher is told none."""
+        if not self.is_told_nodes():
+            return replace(self, spread=True)
+        hostfile = launching.keep("".join(f"{host} slots=1\n" for host in hosts))
+        return replace(self, hostfile=hostfile, job=None)
 
     def is_crowded(self, n: int | None) -> bool:
         """True for more ranks on this machine than it has cores."""
@@ -86,10 +102,21 @@ class Where:
         self._refuse_hostfile()
         linker = [f"{key}={value}" for key, value in env.items() if key.startswith("LD_")]
         count = str(n or self.ranks())
+        ranks, each = _EACH[self.launcher] if self.spread else ("-n", [])
         options = {
-            "flux": ["flux", "run", "-n", count, *(f"--env={item}" for item in linker)],
-            "jsrun": ["jsrun", "-n", count, "-a", "1", "-c", "1", *(word for item in linker for word in ("-E", item))],
-            "aprun": ["aprun", "-n", count, *(word for item in linker for word in ("-e", item))],
+            "flux": ["flux", "run", ranks, count, *each, *(f"--env={item}" for item in linker)],
+            "jsrun": [
+                "jsrun",
+                ranks,
+                count,
+                *each,
+                "-a",
+                "1",
+                "-c",
+                "1",
+                *(w for item in linker for w in ("-E", item)),
+            ],
+            "aprun": ["aprun", ranks, count, *each, *(word for item in linker for word in ("-e", item))],
         }[self.launcher]
         others = {key: value for key, value in env.items() if not key.startswith("LD_")}
         return Launch([*options, *self.launcher_args, *argv], others)
