@@ -7,12 +7,14 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-#: Calls with one block for each rank, all of the same size.
-EQUAL_BLOCKS = {
-    "send": ("MPI_Alltoall", "MPI_Scatter"),
-    "receive": ("MPI_Alltoall", "MPI_Allgather", "MPI_Gather"),
-}
+#: Collectives with one block for each rank, all of the same size.
+EQUAL_BLOCKS = {"send": ("alltoall", "scatter"), "receive": ("alltoall", "allgather", "gather")}
 IN_PLACE, AS_SCHEDULE, FAILED, RECEIVE_GAPS, SEND_GAPS = 1, 2, 4, 8, 16
+
+
+def moved_by(function: str) -> str:
+    """Returns the name of what a function does, blocking or not: MPI_Ibcast moves what MPI_Bcast moves."""
+    return function.removeprefix("MPI_").lower().removeprefix("i")
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,12 @@ class Shape:
             return list(given)
         if counts is not None and size is not None:
             return [n * size for n in counts]
-        if self.function in EQUAL_BLOCKS[side] and count is not None and size is not None and self.comm is not None:
+        if (
+            moved_by(self.function) in EQUAL_BLOCKS[side]
+            and count is not None
+            and size is not None
+            and self.comm is not None
+        ):
             return [count * size] * self.comm.size
         return None
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from antiphon.errors import AntiphonError
 from antiphon.trace import AS_SCHEDULE, FAILED, Communicator, RankTrace, Shape, Trace
+from antiphon.trace.calls import moved_by
 from antiphon.traffic import libraries
 from antiphon.traffic.decompose import Decomposed, Decomposer, Own
 from antiphon.traffic.edges import Array, Edges
@@ -271,14 +272,11 @@ def _collective_of(shape: Shape) -> str | None:
 
 
 def _collective_named(function: str) -> str | None:
-    """The collective that moves what the function moves: MPI_Ibcast sends what MPI_Bcast sends."""
-    name = function.removeprefix("MPI_").lower()
-    for candidate in (name, name.removeprefix("i")):
-        if candidate in COLLECTIVES:
-            return candidate
-        if candidate in EXCHANGES:
-            return "alltoallv"
-    return None
+    """The collective that moves what the function moves."""
+    name = moved_by(function)
+    if name in EXCHANGES:
+        return "alltoallv"
+    return name if name in COLLECTIVES else None
 
 
 def _calls_of(rows: Sequence[tuple[int, Shape, Counted]]) -> Iterator[TracedCollective]:
