@@ -49,6 +49,20 @@ def test_bytes_by_rank() -> None:
     assert shape.receive_bytes() == [0, 2**42, 2**42]
 
 
+@pytest.mark.parametrize("form", ["MPI_", "MPI_I"])
+@pytest.mark.parametrize(
+    ("name", "sent", "received"),
+    [("alltoall", 3, 3), ("scatter", 3, None), ("gather", None, 3), ("allgather", None, 3), ("bcast", None, None)],
+)
+def test_equal_blocks_are_one_for_each_rank(form: str, name: str, sent: int | None, received: int | None) -> None:
+    """GIVEN a collective with a block for each rank THEN all of them count, also where the call does not block."""
+    function = form + (name if form.endswith("I") else name.capitalize())
+    world = Communicator(1, "", (0, 1, 2))
+    shape = Shape(function, world, send_count=4, send_size=2, receive_count=4, receive_size=2)
+    assert shape.send_bytes() == (sent and [8] * sent)
+    assert shape.receive_bytes() == (received and [8] * received)
+
+
 @pytest.mark.parametrize("keep", [0, 5, 8, 9, 30, -200, -1])
 def test_cut_off(keep: int) -> None:
     """GIVEN a file that was cut off THEN it is refused, or read as far as it goes and called incomplete."""
@@ -75,6 +89,22 @@ def test_damaged(seed: int, changes: int) -> None:
             data[at] = draw.choice((0, 1, 127, 128, 255, draw.randrange(256)))
     with contextlib.suppress(TraceError):
         Trace.decode(bytes(data))
+
+
+@pytest.mark.parametrize(
+    ("members", "counts", "what"),
+    [
+        ((0, 9), (1, 1), "ranks from 0 to 9, and the run had 3 ranks"),
+        ((1, 2), (1, 1), "one of rank 0, which is not in it"),
+        ((2, 0), (1, 1, 1), "a list of 3 for a communicator of 2 ranks"),
+    ],
+)
+def test_ranks_that_cannot_be_are_refused(members: tuple[int, ...], counts: tuple[int, ...], what: str) -> None:
+    comm = Communicator(1, "", members)
+    shape = Shape("MPI_Alltoallv", comm, send_size=1, receive_size=1, send_counts=counts, receive_counts=counts)
+    rank = RankTrace(0, [comm], [shape], [Call(shape, 0, 1)], 0, 100, 0)
+    with pytest.raises(TraceError, match=what):
+        Trace.decode(encode(Trace(3, FUNCTIONS, {}, [rank])))
 
 
 def test_huge_lists_are_refused() -> None:

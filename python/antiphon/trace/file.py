@@ -72,7 +72,7 @@ class Trace:
             length = reader.varint()
             open_end = length == 0
             stop = len(data) if open_end else min(len(data), reader.at + length)
-            ranks[number - 1] = read_stream(Reader(data, reader.at, stop), number - 1, functions)
+            ranks[number - 1] = read_stream(Reader(data, reader.at, stop), number - 1, size, functions)
             if open_end:
                 break
             reader.at = stop

@@ -31,8 +31,9 @@ FIELDS = {
 }
 
 
-def read_stream(reader: Reader, rank: int, functions: Sequence[str]) -> RankTrace:
-    """Reads a rank's stream to its end or where it was cut off; leaves the reader behind the last whole entry."""
+def read_stream(reader: Reader, rank: int, size: int, functions: Sequence[str]) -> RankTrace:
+    """Reads the stream of a rank of `size` to its end or where it was cut off; leaves the reader behind the last whole
+    entry."""
     result = RankTrace(rank)
     start = 0
     while not reader.at_end():
@@ -43,7 +44,7 @@ def read_stream(reader: Reader, rank: int, functions: Sequence[str]) -> RankTrac
                 reader.at = entry
                 break
             if key == COMMUNICATOR:
-                result.communicators.append(_read_communicator(reader, len(result.communicators)))
+                result.communicators.append(_read_communicator(reader, result, size))
             elif key == SHAPE:
                 result.shapes.append(_read_shape(reader, result, functions))
             elif key == RANK_END:
@@ -64,10 +65,10 @@ def read_stream(reader: Reader, rank: int, functions: Sequence[str]) -> RankTrac
     return result
 
 
-def _read_communicator(reader: Reader, known: int) -> Communicator:
+def _read_communicator(reader: Reader, rank: RankTrace, ranks: int) -> Communicator:
     number, name, flags = reader.varint(), reader.text(), reader.varint()
-    if number != known + 1:
-        raise TraceError(f"byte {reader.at}: communicator {number} after {known} others")
+    if number != len(rank.communicators) + 1:
+        raise TraceError(f"byte {reader.at}: communicator {number} after {len(rank.communicators)} others")
     size, form = reader.varint(), reader.varint()
     if size > MAX_RANKS or form > 1:
         raise TraceError(f"byte {reader.at}: a communicator of {size} ranks in the form {form}")
@@ -79,7 +80,18 @@ def _read_communicator(reader: Reader, known: int) -> Communicator:
             raise TraceError(f"byte {reader.at}: {size} members do not fit")
         members = [reader.varint() for _ in range(size)]
     named = tuple(None if m == OUTSIDE_WORLD else m for m in members)
-    return Communicator(number, name, named, bool(flags & 1))
+    found = Communicator(number, name, named, bool(flags & 1))
+    _check_members(found, rank.rank, ranks, f"byte {reader.at}: communicator {number}")
+    return found
+
+
+def _check_members(comm: Communicator, rank: int, ranks: int, where: str) -> None:
+    """Refuses ranks that the run did not have, and a communicator of others alone: a rank names those that it is in."""
+    known = [member for member in comm.members if member is not None]
+    if known and not 0 <= min(known) <= max(known) < ranks:
+        raise TraceError(f"{where} has ranks from {min(known)} to {max(known)}, and the run had {ranks} ranks")
+    if not comm.intercommunicator and rank not in known:
+        raise TraceError(f"{where} is one of rank {rank}, which is not in it")
 
 
 def _read_shape(reader: Reader, rank: RankTrace, functions: Sequence[str]) -> Shape:
@@ -95,4 +107,17 @@ def _read_shape(reader: Reader, rank: RankTrace, functions: Sequence[str]) -> Sh
         if name in values:
             raise TraceError(f"byte {reader.at}: a second {name} in shape {number}")
         values[name] = {"signed": reader.signed, "number": reader.varint, "list": reader.list}[how]()
-    return Shape(functions[function], rank.communicators[comm - 1] if comm else None, **values)
+    shape = Shape(functions[function], rank.communicators[comm - 1] if comm else None, **values)
+    _check_lists(shape, f"byte {reader.at}: shape {number}")
+    return shape
+
+
+def _check_lists(shape: Shape, where: str) -> None:
+    """Refuses lists that have no entry for each rank of the communicator; of another group only the run knew how many
+    it has."""
+    comm = shape.comm
+    if comm is None or comm.intercommunicator:
+        return
+    for values in (shape.send_counts, shape.receive_counts, shape.bytes_to, shape.bytes_from):
+        if values is not None and len(values) != comm.size:
+            raise TraceError(f"{where}: a list of {len(values)} for a communicator of {comm.size} ranks")

@@ -148,7 +148,7 @@ def join_parts(path: Path) -> tuple[int, int]:
         begin = reader.at
         # A rank that was killed may have left part of an entry; what was never written reads as zeros, which mean the
         # end.
-        streams.read_stream(reader, rank, functions)
+        streams.read_stream(reader, rank, header["ranks"], functions)
         preamble, size = data[:at], header["ranks"]
         blocks[rank] = data[begin : reader.at] + varint(streams.END)
     if not blocks:
