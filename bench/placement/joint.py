@@ -13,9 +13,9 @@ from collectives import block, measure_cells, world_ranks
 from common import Setting, lines_of
 
 from antiphon.lab import load_cluster
+from antiphon.mapping.joint import JointChoice, Optimiser
 from antiphon.mpi import launch
 from antiphon.trace import Call, Communicator, RankTrace, Shape, Trace
-from antiphon.traffic.joint import JointChoice, Optimiser
 
 RANKS, WIDTH = 64, 8
 #: Steps as the measuring program takes them; the number of a program's rounds does not matter.

@@ -207,6 +207,54 @@ def test_joint_writes_what_it_found(trace: Path, tmp_path: Path, made: Path) -> 
     assert sorted(map(sorted, plan.placement.ranks_on())) == sorted(map(sorted, Placement.load(made).ranks_on()))
 
 
+def pairs_trace(path: Path, hosts: list[str], pairs: list[int]) -> Path:
+    """Writes the trace of ranks, as many on each host, that send to their partners."""
+    world = Communicator(1, "MPI_COMM_WORLD", tuple(range(len(pairs))))
+    ranks = []
+    for rank, partner in enumerate(pairs):
+        shapes = [
+            Shape("MPI_Send", world, peer=partner, tag=0, send_count=60_000, send_size=8),
+            Shape("MPI_Bcast", world, root=0, send_count=100_000, send_size=8),
+        ]
+        calls = [Call(shape, 1_000_000, 500_000) for shape in shapes * 4]
+        ranks.append(RankTrace(rank, [world], shapes, calls, 0, 10**9, 0))
+    nodes = [rank * len(hosts) // len(pairs) for rank in range(len(pairs))]
+    header: dict[str, Any] = {"nodes": nodes, "hosts": hosts, "mpi": "Open MPI v5.0.11", "program": "./pairs"}
+    path.write_bytes(encode(Trace(len(pairs), ("MPI_Send", "MPI_Bcast"), header, ranks)))
+    return path
+
+
+PARTNERS = [5, 4, 7, 6, 1, 0, 3, 2]
+SWITCHES = Path(__file__).resolve().parents[1] / "data" / "two-switches.openmpi.json"
+
+
+@pytest.mark.parametrize("command", [["plan"], ["traffic", "--joint"]])
+def test_ranks_stay_on_the_runs_nodes(command: list[str], tmp_path: Path) -> None:
+    """GIVEN a machine of 16 nodes, and a run on two of them THEN the plan is for these, and a run takes it."""
+    trace = pairs_trace(tmp_path / "pairs.trace", ["node03", "node12"], PARTNERS)
+    antiphon(*command, "--profile", SWITCHES, "-o", tmp_path / "pairs.plan", trace)
+    placement = Plan.load(tmp_path / "pairs.plan").placement
+    assert placement is not None
+    assert [node.name for node in placement.nodes] == ["node03", "node12"]
+    assert all(placement.hosts[rank] == placement.hosts[partner] for rank, partner in enumerate(PARTNERS))
+    assert sorted(map(len, placement.ranks_on())) == [4, 4]
+
+
+def test_the_profile_is_asked_about_the_runs_hosts(tmp_path: Path) -> None:
+    """GIVEN runs that differ in their hosts alone THEN predictions do; GIVEN unknown ones, this is said."""
+    found = {}
+    for name, hosts in (("near", "1 2 3 4"), ("far", "1 9 2 10"), ("unknown", "21 22 23 24")):
+        run = pairs_trace(tmp_path / f"{name}.trace", [f"node{int(n):02}.site" for n in hosts.split()], PARTNERS)
+        found[name] = json.loads(antiphon("traffic", "--joint", "--json", "--profile", SWITCHES, run).stdout)
+    seconds = {name: document["states"][0]["seconds"] for name, document in found.items()}
+    assert seconds["near"] < seconds["far"]
+    assert seconds["near"] == seconds["unknown"]
+    assert found["near"]["notes"] == found["far"]["notes"] == []
+    assert "no node of its own for node21, node22, node23 and others" in found["unknown"]["notes"][0]
+    said = antiphon("plan", "--profile", SWITCHES, "-o", tmp_path / "p", tmp_path / "unknown.trace").stderr
+    assert "no node of its own" in said
+
+
 def dry_run(made: Path, *options: object) -> tuple[str, str]:
     """Returns the launcher's command line with each variable as NAME=VALUE, and what was said."""
     done = antiphon("run", "--plan", made, *options, "--dry-run", sys.executable, "-c", "import mpi4py.MPI")

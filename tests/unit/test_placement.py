@@ -14,6 +14,7 @@ import pytest
 from antiphon.errors import AntiphonError
 from antiphon.mapping import machine
 from antiphon.mapping.compute import Result, compute
+from antiphon.mapping.hosts import in_profile
 from antiphon.mapping.scoring import Arrangement, Wishes
 from antiphon.mapping.stages import MOST_CALLS, regular_orders, sampled
 from antiphon.mapping.timeouts import Timeouts
@@ -37,6 +38,12 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     """GIVEN a placement THEN its file holds all of it."""
     example().save(tmp_path / "p.json")
     assert Placement.load(tmp_path / "p.json") == example()
+
+
+def test_a_node_that_is_not_there() -> None:
+    """GIVEN a rank on a node that the placement does not name THEN no file is made of it."""
+    with pytest.raises(AntiphonError, match="rank 1 is on node 15, and there are 2"):
+        Placement([Node("n1", 2), Node("n2", 2)], [0, 15], [0, 0])
 
 
 @pytest.mark.parametrize(
@@ -122,6 +129,27 @@ def plain(tmp_path: Path, **more: Any) -> Path:
     path = tmp_path / "machine.json"
     path.write_text(json.dumps({**document, "bytes_per_s": 1e8, **more}))
     return path
+
+
+@pytest.mark.parametrize(
+    ("hosts", "numbers", "note"),
+    [
+        (["b.site", "a"], [1, 0], ""),
+        (["c1"], [3], ""),
+        (["b", "x", "y", "z"], [0, 1, 2, 3], "no node of its own for x, y, z:"),
+        (["b", "b"], [0, 1], "no node of its own for b:"),
+        ([], [0, 1], "the trace does not name its nodes"),
+    ],
+)
+def test_the_nodes_of_a_run(hosts: list[str], numbers: list[int], note: str) -> None:
+    """GIVEN a run's hosts THEN they are the profile's nodes of these names; else its first ones, and that is said."""
+    nodes: list[dict[str, Any]] = [{"name": "a"}, {"name": "b"}, {"name": "c", "count": 2}]
+    found, said = in_profile(hosts, len(numbers), {"nodes": nodes})
+    assert found == numbers
+    assert note in said and bool(note) == bool(said)
+    assert in_profile(hosts, len(numbers), {"nodes": [{"count": 9}]}) == (list(range(len(numbers))), "")
+    with pytest.raises(AntiphonError, match="has 4 nodes, and the run was on 5"):
+        in_profile(["a"], 5, {"nodes": nodes})
 
 
 def test_nodes_of_the_job(tmp_path: Path) -> None:

@@ -11,11 +11,11 @@ import pytest
 
 from antiphon import core
 from antiphon.errors import AntiphonError
+from antiphon.mapping.joint import Asked, Optimiser, layers
 from antiphon.trace import AS_SCHEDULE, Call, Communicator, RankTrace, Shape, Trace
 from antiphon.traffic import Edges, Part, Traffic, Uniform, libraries
 from antiphon.traffic import core as messages_core
 from antiphon.traffic.decompose import Decomposed, Decomposer, Own, joined
-from antiphon.traffic.joint import Asked, Optimiser, layers
 from antiphon.traffic.libraries import CollectiveCall as Collective
 from antiphon.traffic.of_trace import of_trace, phases_of
 

@@ -26,8 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Optimises and prints."""
+    from antiphon.mapping.joint import Optimiser
     from antiphon.plan import making
-    from antiphon.traffic.joint import Optimiser
 
     profile = _profile_of(args)
     if args.output is not None:
@@ -68,6 +68,8 @@ def _show(document: dict[str, Any], args: argparse.Namespace) -> None:
         table.add_row(row["name"], *times, tables.ratio_text(row["gain"]))
     tables.print_wide(table)
     output.stdout().print(f"algorithms: --force '{document['force']}'", soft_wrap=True)
+    for note in document["notes"]:
+        output.print_warning(note)
     if args.output is not None:
         output.stderr().print(f"{args.output}: use it by `antiphon run --plan {args.output} …`, or write its placement "
                               f"for a launcher by `antiphon map`", soft_wrap=True, markup=False)  # fmt: skip
@@ -90,4 +92,5 @@ def described(outcome: Any) -> dict[str, Any]:
         "node_of_rank": outcome.both.nodes,
         "choices": choices,
         "force": force,
+        "notes": outcome.notes,
     }

@@ -74,9 +74,12 @@ def run(args: argparse.Namespace) -> int:
         made = making.make(recorded, parts)
         made.plan.save(target)
     if args.json:
-        output.print_json({"plan": str(target), **tables.to_json(made.plan), "left_out": made.left_out})
+        held = {**tables.to_json(made.plan), "left_out": made.left_out, "notes": list(made.notes)}
+        output.print_json({"plan": str(target), **held})
         return 0
     tables.show(made.plan)
+    for note in made.notes:
+        output.print_warning(note)
     for name, why in made.left_out.items():
         output.stderr().print(f"no {name}: {why}", soft_wrap=True, markup=False)
     _say(f"{target}: use it by `antiphon run --plan {target} …`")

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from antiphon import core
 from antiphon.errors import AntiphonError
-from antiphon.mapping.machine import Machine, short
+from antiphon.mapping.hosts import located
+from antiphon.mapping.machine import Machine
 from antiphon.mapping.scoring import Arrangement, Decompose, Scorer, Wishes, listed
 from antiphon.placement.document import Placement
 
@@ -152,15 +153,13 @@ def _current(traffic: Traffic, machine: Machine, scorer: Scorer, notes: list[str
     if len(nodes) != traffic.ranks:
         notes.append("the trace does not say where its ranks were")
         return None
-    index = machine.index()
-    names = [short(str(hosts[node])) if 0 <= node < len(hosts) else "" for node in nodes]
-    if not all(name in index for name in names):
+    numbers, unknown = located(hosts, max(nodes, default=-1) + 1, [node.name for node in machine.nodes])
+    if unknown:
         notes.append(
             "the run was on nodes that the machine does not know: there is nothing to compare with but block and cyclic"
         )
         return None
-    places = [index[name] for name in names]
-    bare = Arrangement(None, places, [], traffic, {})
+    bare = Arrangement(None, [numbers[node] for node in nodes], [], traffic, {})
     try:
         return scorer.with_traffic(bare, traffic)
     except core.CoreError as error:

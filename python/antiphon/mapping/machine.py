@@ -12,6 +12,7 @@ from typing import Any
 from antiphon import core, model
 from antiphon.documents import parse_json
 from antiphon.errors import AntiphonError
+from antiphon.mpi.hosts import Hosts, merged, short
 from antiphon.placement.document import Node
 
 
@@ -41,20 +42,13 @@ class Machine:
         return {short(node.name): i for i, node in enumerate(self.nodes)}
 
 
-def short(host: str) -> str:
-    """A node's name without its domain."""
-    return host.partition(".")[0]
-
-
-def load(
-    path: Path, *, message_bytes: float, cores_per_node: int = 0, hosts: Sequence[tuple[str, int]] | None = None
-) -> Machine:
+def load(path: Path, *, message_bytes: float, cores_per_node: int = 0, hosts: Hosts | None = None) -> Machine:
     """Reads a machine. `message_bytes`: the mean of the traffic's messages, around which costs are linear; `hosts`: the
     job's nodes with their slots."""
     text = text_of(path)
     try:
         found = core.query(
-            "describe_machine", machine=text, cores_per_node=cores_per_node, message_bytes=max(1.0, message_bytes)
+            "describe_machine", machine=text, cores_per_node=cores_per_node, message_bytes=message_bytes
         )["machine"]
     except core.CoreError as error:
         raise AntiphonError(f"{path}: {error.message}", hint="`antiphon probe` writes a profile of a machine") from None
@@ -101,25 +95,27 @@ def _processors(document: Mapping[str, Any], text: str) -> list[tuple[Mapping[st
     return [(node, cores if apart else 0) for node in document["nodes"]]
 
 
-def restricted(document: Mapping[str, Any], hosts: Sequence[tuple[str, int]], path: Path) -> dict[str, Any]:
+def restricted(document: Mapping[str, Any], hosts: Hosts, path: Path) -> dict[str, Any]:
     """The machine with the job's nodes alone, by the names and with the slots that the launcher knows."""
     if "between_cores" in document or "torus" in document:
         raise AntiphonError(f"{path}: a machine described core by core, or as a torus, is taken as it is",
                             hint="leave --hostfile away")  # fmt: skip
     index = {short(node["name"]): i for i, node in enumerate(document["nodes"])}
+    hosts = merged(hosts)
     missing = [host for host, _ in hosts if short(host) not in index]
     if missing:
         raise AntiphonError(
             f"{path} does not know {', '.join(missing[:3])}{' and others' if len(missing) > 3 else ''}",
             hint=f"its nodes are {', '.join(list(index)[:4])}, …: measure this machine with `antiphon probe`",
         )
-    slots: dict[str, int] = {}
-    for host, count in hosts:  # a host may be listed more than once
-        slots[host] = slots.get(host, 0) + count
-    chosen = [index[short(host)] for host in slots]
+    return with_nodes(document, [index[short(host)] for host, _ in hosts], hosts)
+
+
+def with_nodes(document: Mapping[str, Any], chosen: Sequence[int], hosts: Hosts) -> dict[str, Any]:
+    """The machine with the nodes of these numbers alone, named and with so many cores as these hosts."""
     nodes = [
         _with_cores({**document["nodes"][i], "name": host}, count)
-        for i, (host, count) in zip(chosen, slots.items(), strict=True)
+        for i, (host, count) in zip(chosen, hosts, strict=True)
     ]
     result = {**document, "nodes": nodes}
     if "between_nodes" in document:

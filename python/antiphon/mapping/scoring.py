@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from antiphon import core
 from antiphon.errors import AntiphonError
-from antiphon.mapping.machine import Machine, short
+from antiphon.mapping.machine import Machine
 from antiphon.mapping.stages import (
     MOST_CALLS,
     MOST_ORDERS,
@@ -23,6 +23,7 @@ from antiphon.mapping.stages import (
     regular_orders,
 )
 from antiphon.mapping.timeouts import Timeouts
+from antiphon.mpi.hosts import short
 
 if TYPE_CHECKING:
     from antiphon.traffic import Edges, Part, Traffic

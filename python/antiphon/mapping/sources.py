@@ -47,12 +47,10 @@ def place(sources: Sources, wishes: Wishes) -> Result:
     """The placement, with its reasons."""
     decompose = reader(sources)
     traffic = decompose(None)
-    messages = sum(part.total_messages() for part in traffic.parts)
-    size = sum(part.total_bytes() for part in traffic.parts)
     hosts = launch.read_hostfile(sources.hostfile) if sources.hostfile else None
     where = machine.load(
         sources.machine,
-        message_bytes=size / messages if messages else 1.0,
+        message_bytes=traffic.mean_bytes(),
         cores_per_node=sources.cores_per_node,
         hosts=hosts,
     )

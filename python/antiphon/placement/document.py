@@ -43,6 +43,12 @@ class Placement:
     #: How the placement was made: "method", "machine", "program", "library", "predicted", "current", …
     about: Mapping[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        """Refuses nodes that are not there, which would make a file that nothing reads."""
+        for rank, node in enumerate(self.node_of_rank):
+            if not 0 <= node < len(self.nodes):
+                raise AntiphonError(f"rank {rank} is on node {node}, and there are {len(self.nodes)}")
+
     @property
     def ranks(self) -> int:
         """Returns how many ranks there are."""

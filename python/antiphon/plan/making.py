@@ -13,6 +13,7 @@ import numpy as np
 
 from antiphon import core
 from antiphon.documents import parse_json
+from antiphon.mapping.joint import JointChoice, JointResult, Optimiser
 from antiphon.output.tables import time_text
 from antiphon.patterns import of_trace as traced_patterns
 from antiphon.patterns import repeating
@@ -20,7 +21,6 @@ from antiphon.placement import Node, Placement
 from antiphon.plan.document import PARTS, Plan
 from antiphon.trace import Trace
 from antiphon.traffic.decompose import rate_of
-from antiphon.traffic.joint import JointChoice, JointResult, Optimiser
 from antiphon.traffic.libraries import CollectiveCall
 
 #: A placement that gains less is left out, as `antiphon map` has it.
@@ -65,19 +65,21 @@ class Made:
     plan: Plan
     #: By name of a part that was asked for and is not there.
     left_out: dict[str, str] = field(default_factory=dict)
+    #: What is not known of the run.
+    notes: Sequence[str] = ()
 
 
 def make(recorded: Recorded, parts: Collection[str] = PARTS) -> Made:
     """Makes the plan with these parts, as far as they pay."""
     trace, left_out = recorded.trace, {}
-    nodes, placement, rules, expected = list(trace.nodes), None, [], []
+    nodes, placement, rules, expected, notes = list(trace.nodes), None, [], [], []
     if {"placement", "algorithms"} & set(parts):
         optimiser = Optimiser(trace, without_bursts(recorded.profile), recorded.library)
         outcome = optimiser.run()
         state = wanted(outcome, parts)
         nodes = state.nodes
         placement, rules = placement_of(trace, outcome, state), rules_of(optimiser, state, parts, recorded.guessed)
-        expected = states_of(outcome)
+        expected, notes = states_of(outcome), outcome.notes
         if "placement" in parts and placement is None:
             left_out["placement"] = "no placement gains 2 % or more by the model"
         if "algorithms" in parts and not rules:
@@ -89,7 +91,7 @@ def make(recorded: Recorded, parts: Collection[str] = PARTS) -> Made:
     if "compression" in parts and compression is None:
         left_out["compression"] = why_no_compression(recorded.summary)
     plan = Plan(made_for(recorded, nodes), placement, rules, patterns, compression, expected)
-    return Made(plan, left_out)
+    return Made(plan, left_out, notes)
 
 
 def of_joint(optimiser: Optimiser, outcome: JointResult, recorded: Recorded) -> Plan:

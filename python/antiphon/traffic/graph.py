@@ -108,6 +108,10 @@ class Traffic:
         known = isinstance(nodes, list) and len(nodes) == self.ranks
         return np.array(nodes if known else range(self.ranks), np.int64)
 
+    def mean_bytes(self) -> float:
+        """The mean length of a message, around which a machine's costs are linear."""
+        return sum(part.total_bytes() for part in self.parts) / max(1, sum(p.total_messages() for p in self.parts))
+
     def selected(self, keep: Callable[[Part], bool]) -> Traffic:
         """With some of its parts."""
         return Traffic(self.ranks, [part for part in self.parts if keep(part)], self.header)

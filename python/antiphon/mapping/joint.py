@@ -17,6 +17,9 @@ from typing import Any
 import numpy as np
 
 from antiphon import core
+from antiphon.documents import parse_json
+from antiphon.mapping.hosts import in_profile
+from antiphon.mapping.machine import with_nodes
 from antiphon.trace import Trace
 from antiphon.traffic import libraries
 from antiphon.traffic.decompose import Decomposer, Own, by_schedule, question_of
@@ -98,6 +101,11 @@ class Optimiser:
         self.profile = profile
         text = library or " ".join(str(trace.header.get("mpi", "")).split())
         self.own = Own(libraries.for_library(text), profile, ran=True)
+        #: How many ranks each node of the run has, and its number in the profile.
+        self.slots = np.bincount(trace.nodes).tolist()
+        topology = parse_json(profile)["topology"]
+        self.numbers, self.note = in_profile(trace.header.get("hosts") or [], len(self.slots), topology)
+        self._machines: dict[float, dict[str, Any]] = {}
         self.counted = {rank.rank: count_calls(rank, WHOLE_RUN) for rank in trace.ranks}
         self.asked = list(asked(collective_calls(self.counted)))
         self._predicted: dict[tuple[CollectiveCall, bytes], list[dict[str, Any]]] = {}
@@ -127,7 +135,7 @@ class Optimiser:
                 both = self.better(both, best)
                 break
             both = best
-        return JointResult(start, algorithms, placement, both, rounds)
+        return JointResult(start, algorithms, placement, both, rounds, [self.note] if self.note else [])
 
     def usual(self) -> list[list[int]]:
         """Block and cyclic on the run's nodes, in their sizes."""
@@ -213,7 +221,7 @@ class Optimiser:
             "bytes": [call.total_bytes() // call.ranks],
             "root": call.root,
             "element_bytes": call.element_bytes,
-            "node_of_rank": [int(nodes[m]) for m in one.members],
+            "node_of_rank": [self.numbers[nodes[m]] for m in one.members],
             "profile": self.profile,
         }
 
@@ -256,11 +264,19 @@ class Optimiser:
         return float(self._ask(traffic, "score_mapping", node_of_rank=list(nodes), links=False)["costs"]["predicted_s"])
 
     def _ask(self, traffic: Traffic, request: str, **fields: Any) -> dict[str, Any]:
-        per_node = int(np.bincount(self.trace.nodes).max())
         with tempfile.TemporaryDirectory(prefix="antiphon-") as folder:
             file = Path(folder) / "traffic"
             traffic.mapping_file(file)
-            return core.query(request, traffic_file=str(file), machine=self.profile, cores_per_node=per_node, **fields)
+            return core.query(request, traffic_file=str(file), machine=self._machine(traffic.mean_bytes()), **fields)
+
+    def _machine(self, message_bytes: float) -> dict[str, Any]:
+        """The run's nodes alone, as the run numbers them, with places for the ranks that were there."""
+        if message_bytes not in self._machines:
+            request = {"machine": self.profile, "cores_per_node": max(self.slots), "message_bytes": message_bytes}
+            whole = core.query("describe_machine", **request)["machine"]
+            hosts = [(f"node{node}", max(1, slots)) for node, slots in enumerate(self.slots)]
+            self._machines[message_bytes] = with_nodes(whole, self.numbers, hosts)
+        return self._machines[message_bytes]
 
 
 def _messages(one: Asked, nodes: Sequence[int], choice: str) -> tuple[Edges, list[Uniform]]:
