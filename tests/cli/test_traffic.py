@@ -14,6 +14,7 @@ import pytest
 
 from antiphon import report
 from antiphon.commands import _traffic_verify
+from antiphon.placement import Node, Placement
 from antiphon.trace import Call, Communicator, RankTrace, Shape, Trace
 from antiphon.trace.writer import encode
 
@@ -87,7 +88,8 @@ def test_wrong_use(command: Command, trace: Path, tmp_path: Path) -> None:
 
 def test_the_report_of_a_trace(command: Command, trace: Path, tmp_path: Path) -> None:
     """GIVEN a trace, its machine and a placement THEN the page shows calls, algorithms, heat maps and links of both."""
-    (tmp_path / "placed.json").write_text(json.dumps({"node_of_rank": [r % 8 for r in range(RANKS)]}))
+    nodes = [Node(f"node{n:02}", 2) for n in range(1, 9)]
+    Placement(nodes, [r % 8 for r in range(RANKS)], [r // 8 for r in range(RANKS)]).save(tmp_path / "placed.json")
     machine = DATA / "ethernet-16.openmpi.json"
     page = report.page_of(trace, machine, tmp_path / "placed.json")
     assert [s.title for s in page.sections][:5] == ["Calls", "Timeline", "What is sent", "Traffic", "Network"]
@@ -101,6 +103,37 @@ def test_the_report_of_a_trace(command: Command, trace: Path, tmp_path: Path) ->
     assert "brucks" in text and "algorithm assumed" in text and "solver</script>" not in text
     wrong = command("report", DATA / "ethernet-16.openmpi.json", "--profile", machine)
     assert wrong.returncode == 2 and "traces" in wrong.stderr
+
+
+@pytest.mark.parametrize(
+    ("hosts", "reached", "note"),
+    [
+        (["node03.site", "node11"], {"node03", "node11"}, ""),
+        (["zz1", "zz2"], {"node01", "node02"}, "no node of its own for zz1, zz2"),
+        (None, {"node01", "node02"}, "the trace does not name its nodes"),
+    ],
+)
+def test_the_links_are_those_of_the_runs_hosts(
+    trace: Path, tmp_path: Path, hosts: list[str] | None, reached: set[str], note: str
+) -> None:
+    """GIVEN hosts that are not a profile's first nodes THEN their links are shown; GIVEN unknown ones, so is that."""
+    run = Trace.load(trace)
+    run.header |= {"nodes": [r // 8 for r in range(RANKS)], "hosts": hosts}
+    trace.write_bytes(encode(run))
+    Placement(
+        [Node("node16", 8), Node("node12", 8)], [r % 2 for r in range(RANKS)], [r // 2 for r in range(RANKS)]
+    ).save(tmp_path / "placed.json")
+    page = report.page_of(trace, DATA / "two-switches.openmpi.json", tmp_path / "placed.json")
+    sections = {section.title: section for section in page.sections}
+    maps = {block.title: block for block in sections["Traffic"].blocks}
+    assert maps["Between nodes, before"].labels == (hosts or ["0", "1"])
+    assert maps["Between nodes, after"].labels == ["node16", "node12"]
+    blocks = sections["Network"].blocks
+    links = next(block for block in blocks if getattr(block, "title", "").startswith("Links"))
+    used = [{row[0].split()[0] for row in links.rows if row[at] != "–"} - {"switch"} for at in (1, 3)]
+    assert used == [reached, {"node16", "node12"}]
+    said = [line for block in blocks if block.kind == "text" for line in block.lines]
+    assert [line.startswith("before: ") and note in line for line in said] == [True] * bool(note)
 
 
 @pytest.mark.skipif(BROWSER is None, reason="no browser on this machine; the page's structure is tested above")

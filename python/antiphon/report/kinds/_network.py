@@ -9,15 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from antiphon import core, profile
+from antiphon.mapping.hosts import expanded, in_profile
 from antiphon.output.tables import bytes_text, ratio_text, time_text
 from antiphon.report import tree
 from antiphon.report.page import Block, Drawing, Section, Table, Text
 from antiphon.traffic import Traffic
 
 MOST_LINKS = 24
+#: What is compared, and what it is called.
+Views = Sequence[tuple[str, Traffic]]
 
 
-def section(views: Sequence[tuple[str, Traffic]], machine: Path) -> Section:
+def section(views: Views, machine: Path) -> Section:
     """Returns the tree with bytes on its links, the links that need longest, and what each call costs."""
     document = profile.load(machine)
     text = machine.read_text(encoding="utf-8")
@@ -26,12 +29,13 @@ def section(views: Sequence[tuple[str, Traffic]], machine: Path) -> Section:
     if used > nodes:
         words = f"{machine} has {nodes} nodes, the run used {used}: no network is shown."
         return Section("Network", "", [Text([words])])
+    topology = expanded(document["topology"])
+    views, notes = _on_machine(views, document["topology"])
     scores = [score(traffic, text) for _, traffic in views]
-    blocks: list[Block] = []
+    blocks: list[Block] = [Text(notes)] if notes else []
     for (name, _), one in zip(views, scores, strict=True):
         loads = {load["name"]: load for load in one["links"]}
         title = "Traffic on the network's links" + (f", {name}" if name else "")
-        topology = expanded(document["topology"])
         blocks.append(Drawing(title, tree.svg(topology, loads), tree.words(topology, loads)))
     blocks += [_links(views, scores), _costs(views, scores), _contributions(views, text)]
     intro = (
@@ -39,6 +43,18 @@ def section(views: Sequence[tuple[str, Traffic]], machine: Path) -> Section:
         "Costs are the model's that `antiphon map` minimises (docs/reference/mapping-files.md)."
     )
     return Section("Network", intro, blocks)
+
+
+def _on_machine(views: Views, topology: Mapping[str, Any]) -> tuple[Views, list[str]]:
+    """Returns the views with the profile's numbers of their nodes, and what is not known of these."""
+    found, notes = [], []
+    for name, traffic in views:
+        places = traffic.node_of_rank
+        numbers, note = in_profile(traffic.header.get("hosts") or [], int(places.max()) + 1, topology)
+        nodes = [numbers[place] for place in places]
+        found.append((name, Traffic(traffic.ranks, traffic.parts, {**traffic.header, "nodes": nodes})))
+        notes += [f"{name}: {note}" if name else note] if note else []
+    return found, notes
 
 
 def score(traffic: Traffic, machine: str) -> dict[str, Any]:
@@ -51,17 +67,7 @@ def score(traffic: Traffic, machine: str) -> dict[str, Any]:
         return core.query("score_mapping", **request, cores_per_node=per_node)
 
 
-def expanded(topology: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the topology with each node listed by itself, named as the core names them."""
-    nodes: list[dict[str, Any]] = []
-    for node in topology["nodes"]:
-        for i in range(int(node.get("count", 1))):
-            name = node.get("name", f"node{len(nodes)}")
-            nodes.append({**node, "count": 1, "name": name if node.get("count", 1) == 1 else f"{name}{i}"})
-    return {**topology, "nodes": nodes}
-
-
-def _links(views: Sequence[tuple[str, Traffic]], scores: Sequence[Mapping[str, Any]]) -> Table:
+def _links(views: Views, scores: Sequence[Mapping[str, Any]]) -> Table:
     found: dict[str, list[str]] = {}
     order: list[str] = []
     for i, one in enumerate(scores):
@@ -86,7 +92,7 @@ COSTS = {
 }
 
 
-def _costs(views: Sequence[tuple[str, Traffic]], scores: Sequence[Mapping[str, Any]]) -> Table:
+def _costs(views: Views, scores: Sequence[Mapping[str, Any]]) -> Table:
     rows = []
     for key, words in COSTS.items():
         values = [float(one["costs"][key]) for one in scores]
@@ -96,7 +102,7 @@ def _costs(views: Sequence[tuple[str, Traffic]], scores: Sequence[Mapping[str, A
     return Table(["cost", *(name or "as it ran" for name, _ in views), *gain], rows, "Costs of the whole run")
 
 
-def _contributions(views: Sequence[tuple[str, Traffic]], machine: str) -> Table:
+def _contributions(views: Views, machine: str) -> Table:
     """Returns the cost of each kind of call alone."""
     totals: dict[str, list[float]] = {}
     for i, (_, traffic) in enumerate(views):

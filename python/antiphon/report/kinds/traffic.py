@@ -3,16 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from antiphon.documents import parse_json
 from antiphon.errors import AntiphonError
 from antiphon.output.tables import bytes_text, share_text, time_text
-from antiphon.plan import is_plan
+from antiphon.placement import Placement
 from antiphon.report import Recorded
 from antiphon.report.kinds import _network, _timeline, _trace
 from antiphon.report.page import Block, HeatMap, Page, Section, Table, Text
@@ -40,14 +39,10 @@ def page(document: Recorded, path: Path) -> Page:
         trace = Trace.load(path)
         sections += [*_trace.sections(trace), _timeline.section(trace)]
         found = of_trace(trace)
-        after = of_trace(trace, nodes=_placed(document.placement, found.ranks)) if document.placement else None
+        after = _moved(document.placement, found, lambda nodes: of_trace(trace, nodes=nodes))
     else:
         found = Traffic.load(path)
-        after = None
-        if document.placement:
-            after = Traffic(
-                found.ranks, found.parts, {**found.header, "nodes": _placed(document.placement, found.ranks)}
-            )
+        after = _moved(document.placement, found, lambda _: found)
     views = _views(found, after)
     sections += [_calls(views), _heat(views)]
     if document.machine is not None:
@@ -60,26 +55,24 @@ def page(document: Recorded, path: Path) -> Page:
     return Page(f"Traffic of {Path(str(header.get('program', '')) or path.name).name}", subtitle, sections)
 
 
-def _placed(path: Path, ranks: int) -> list[int]:
-    """Returns the node of each rank in a placement."""
-    try:
-        document = parse_json(path.read_text(encoding="utf-8"))
-        nodes = (document["placement"] if is_plan(document) else document)["node_of_rank"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise AntiphonError(
-            f"{path} is no placement: {error}", hint="`antiphon map -o FILE` writes placements"
-        ) from None
-    if len(nodes) != ranks:
-        raise AntiphonError(f"{path} places {len(nodes)} ranks, the run had {ranks}")
-    return [int(node) for node in nodes]
+def _moved(path: Path | None, before: Traffic, sent: Callable[[Sequence[int]], Traffic]) -> Traffic | None:
+    """Returns the traffic of ranks in their places, on the placement's nodes; `sent`: by ranks on these nodes."""
+    if path is None:
+        return None
+    placement = Placement.load(path)
+    if placement.ranks != before.ranks:
+        raise AntiphonError(f"{path} places {placement.ranks} ranks, the run had {before.ranks}")
+    places = {"nodes": list(placement.node_of_rank), "hosts": [node.name for node in placement.nodes]}
+    found = sent(placement.node_of_rank)
+    return Traffic(found.ranks, found.parts, {**found.header, **places})
 
 
-def _views(before: Traffic, after: Traffic | None) -> list[tuple[str, Traffic]]:
+def _views(before: Traffic, after: Traffic | None) -> _network.Views:
     """Returns what is compared, and what it is called."""
     return [("", before)] if after is None else [("before", before), ("after", after)]
 
 
-def _calls(views: Sequence[tuple[str, Traffic]]) -> Section:
+def _calls(views: _network.Views) -> Section:
     """Shows what each kind of call contributes, and which algorithm was assumed for it."""
     blocks: list[Block] = []
     for name, traffic in views:
@@ -115,7 +108,7 @@ def _calls(views: Sequence[tuple[str, Traffic]]) -> Section:
     return Section("What is sent", intro, blocks)
 
 
-def _heat(views: Sequence[tuple[str, Traffic]]) -> Section:
+def _heat(views: _network.Views) -> Section:
     """Shows traffic between ranks, sorted by node, where there are few, and between nodes."""
     blocks: list[Block] = []
     by_rank = views[0][1].ranks <= MOST_RANKS
@@ -130,7 +123,7 @@ def _heat(views: Sequence[tuple[str, Traffic]]) -> Section:
         if nodes <= MOST_NODES:
             _, size = traffic.between()
             hosts = traffic.header.get("hosts") or []
-            labels = [hosts[n] if len(hosts) == nodes else str(n) for n in range(nodes)]
+            labels = [str(hosts[n]) if len(hosts) >= nodes else str(n) for n in range(nodes)]
             blocks.append(_map(f"Between nodes{suffix}", size, labels))
     return Section("Traffic", "Rows send. Shades are logarithmic; white is nothing.", blocks)
 
