@@ -7,6 +7,7 @@
 #include "antiphon/error.hpp"
 #include "antiphon/run_plan.hpp"
 #include "phases/json.hpp"
+#include "schedule/json.hpp"
 
 namespace antiphon {
 
@@ -35,6 +36,19 @@ Json described(const CompiledPattern& compiled, const Fabric& fabric, bool with_
     line.push_back({t.part.from, t.part.to, t.part.offset_bytes, t.part.bytes, t.phase, t.begin_s, t.end_s});
   }
   return out;
+}
+
+/// Returns the schedules of all ranks for a pattern, as a plan of one call.
+Plan call_of(const CompiledPattern& compiled) {
+  const Pattern pattern = compiled.phases.pattern();
+  Plan plan;
+  plan.collective = Collective::alltoallv;
+  plan.algorithm = compiled.phases.scheduler;
+  plan.size = pattern.size;
+  plan.bytes = pattern.total_bytes() / pattern.size / pattern.size;
+  for (int rank = 0; rank < pattern.size; ++rank)
+    plan.schedules.push_back(schedule_of(compiled, pattern.problem(rank)));
+  return plan;
 }
 
 /// Measures how long a scheduler takes: the median of some runs, or a single run where it takes long.
@@ -89,6 +103,7 @@ Json describe_plan(const JsonNode& request) {
   for (const CompiledPattern& compiled : plan.patterns) {
     Json one = described(compiled, fabric, request.boolean_or("time_line", true));
     one["bound"] = json_of(lower_bound(compiled.phases.pattern(), fabric));
+    if (request.boolean_or("schedules", false)) one["call"] = json_of(call_of(compiled));
     patterns.push_back(std::move(one));
   }
   return {{"patterns", std::move(patterns)}};

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -16,6 +17,9 @@ FIT = (
     TAURUS / "saturation_send.csv", "--pairs", TAURUS / "saturation_sendrecv_same.csv", "--ring",
     TAURUS / "saturation_sendrecv_diff.csv",
 )  # fmt: skip
+
+
+GRID = ROOT / "tests/data/grid.plan"
 
 
 def test_clusters_are_listed_and_shown(command, tmp_path):
@@ -79,12 +83,51 @@ def test_all_collectives_of_a_cluster_as_table_json_and_page(command, tmp_path):
         (("cluster", "fit", "--rate", "1gbit", *(w for o in ("calls", "one-way", "pairs", "ring")
           for w in (f"--{o}", "/dev/null"))), "no rows"),
         (("simulate", "bcast", "--cluster", "10gbe-12", "--smpirun", "/nowhere/smpirun"), "is not there"),
+        (("simulate", "bcast", "--plan", GRID, "--cluster", "ethernet-16", "--smpirun", "/bin/true"),
+         "a plan has its own collectives"),
+        (("simulate", "--plan", GRID, "--cluster", "10gbe-12", "--smpirun", "/bin/true"), "16 ranks do not fit"),
     ],
 )  # fmt: skip
 def test_wrong_usage_is_said(command, words, said):
     ended = command(*words)
     assert ended.returncode == 2
     assert said in ended.stderr
+
+
+@pytest.fixture
+def smpirun(tmp_path):
+    """Makes a stand-in for SimGrid's program in a folder of the current directory."""
+    path = tmp_path / "fake" / "smpirun"
+    path.parent.mkdir()
+    path.write_text("#!/bin/sh\necho Simulation time 0.5\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_the_simulator_may_be_named_from_here(command, smpirun, tmp_path, monkeypatch):
+    """GIVEN a path that begins here, or such an entry of the PATH THEN the program is found from where it runs."""
+    words = ("simulate", "bcast", "--cluster", "10gbe-12", "-n", 2, "--algorithms", "chain", "--json")
+    assert command(*words, "--smpirun", "fake/smpirun").returncode == 0
+    monkeypatch.setenv("PATH", "fake:" + os.environ["PATH"])
+    assert json.loads(command(*words).stdout)["simulated"][0]["smpi_s"] == 0.5
+
+
+def test_a_plans_patterns_are_simulated(command, smpirun, tmp_path):
+    """GIVEN plans as commands write them THEN each pattern is a row; GIVEN one without patterns THEN that is said."""
+    plan = json.loads(GRID.read_text())
+    (pattern,) = plan.pop("patterns")
+    (tmp_path / "compiled.json").write_text(json.dumps({"version": 1, "patterns": [pattern, pattern]}))
+    words = ("simulate", "--cluster", "ethernet-16", "--smpirun", smpirun, "--json", "--plan")
+    for file, count in ((GRID, 1), (tmp_path / "compiled.json", 2)):
+        ended = command(*words, file)
+        assert ended.returncode == 0, ended.stderr
+        rows = json.loads(ended.stdout)["simulated"]
+        assert [row["algorithm"] for row in rows] == [f"pattern {i}: 16 ranks" for i in range(1, count + 1)]
+        assert all(row["model_s"] > 0 for row in rows)
+    (tmp_path / "none.plan").write_text(json.dumps(plan))
+    ended = command(*words, tmp_path / "none.plan")
+    assert ended.returncode == 2
+    assert "has no pattern" in ended.stderr and "compile" in ended.stderr
 
 
 @pytest.mark.skipif(shutil.which("smpirun") is None, reason="SimGrid's smpirun is not installed")

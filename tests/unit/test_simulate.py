@@ -13,6 +13,7 @@ import pytest
 from antiphon import core
 from antiphon.cluster import files
 from antiphon.errors import AntiphonError
+from antiphon.patterns import Pattern, compiled
 from antiphon.simulate import ns3, platform, smpi, trace
 
 needs_simgrid = pytest.mark.skipif(shutil.which("smpirun") is None, reason="SimGrid's smpirun is not installed")
@@ -50,6 +51,19 @@ def test_every_message_has_two_sides_and_is_waited_for_once(collective, algorith
     assert sent == received
     assert set(waited.values()) == {1}
     assert len(waited) == 2 * len(sent)
+
+
+@pytest.mark.parametrize("messages", [((0, 1, 70000), (1, 0, 5), (2, 0, 30000)), ((0, 3, 9),)])
+def test_a_patterns_schedules_send_its_messages(messages):
+    text = compiled.compile_plan([(Pattern("p", 4, messages), 2)], {})
+    (call,) = compiled.calls_of(text)
+    sent = Counter()
+    for rank, schedule in enumerate(call["schedules"]):
+        for op in schedule["ops"]:
+            if op["op"] == "send" and op["from"][0] == "input":
+                sent[rank, op["peer"]] += op["from"][2]
+    assert sent == {(source, target): size for source, target, size in messages}
+    assert len(trace.actions(call, trace.Work())) == 4
 
 
 def test_ranks_work_on_messages_as_far_as_they_go():

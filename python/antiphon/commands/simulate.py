@@ -25,11 +25,9 @@ from antiphon.cluster import files as clusters
 from antiphon.cluster import of_profile, profile
 from antiphon.cluster.spec import ClusterSpec
 from antiphon.commands import _options
-from antiphon.documents import parse_json
 from antiphon.errors import AntiphonError
 from antiphon.output import tables
-from antiphon.simulate import ns3, smpi
-from antiphon.simulate.plans import plan_on
+from antiphon.simulate import ns3, plans, smpi
 from antiphon.units import size_option
 
 
@@ -43,7 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--ranks-per-node", type=int, metavar="K", help="consecutive ranks on each node (default: the cluster's)")
     add("--bytes", default="64k", metavar="M", help="bytes of a block, or of the message (default: %(default)s)")
     add("--algorithms", metavar="A;B", help="A[:P=V,…] with semicolons or commas between names (default: all)")
-    add("--plan", type=Path, metavar="FILE", help="a plan of schedules, instead of a collective")
+    add("--plan", type=Path, metavar="FILE", help="instead of a collective: the patterns of a plan, of `antiphon "
+        "compile` or `plan`")  # fmt: skip
     add("--simulator", choices=("smpi", "ns3"), default="smpi", help="flows or packets (default: %(default)s)")
     add("--smpirun", type=Path, metavar="FILE", help="SimGrid's program (default: the one on the path)")
     add(
@@ -56,12 +55,13 @@ def run(args: argparse.Namespace) -> int:
     """Simulates and prints."""
     program = ns3.find() if args.simulator == "ns3" else smpi.find(args.smpirun)
     simulate = ns3.run if args.simulator == "ns3" else smpi.run
+    if args.plan and (args.collective or args.ranks or args.algorithms):
+        raise AntiphonError("a plan has its own collectives, ranks and schedules",
+                            hint="leave COLLECTIVE, --ranks and --algorithms away beside --plan")  # fmt: skip
     spec, measured = _machine(args)
-    plans = {"the plan": _plan(args.plan)} if args.plan else None
-    ranks = plans["the plan"]["size"] if plans else args.ranks
-    spec = spec.with_ranks(ranks, args.ranks_per_node)
+    spec = spec.with_ranks(args.ranks, args.ranks_per_node)
     rows = []
-    for name, plan in (plans or _plans(args, spec, ranks or spec.ranks)).items():
+    for name, plan in (plans.read(args.plan, spec) if args.plan else _plans(args, spec)).items():
         per_node = min(spec.ranks_per_node, plan["size"])
         answer = core.query(
             "evaluate_plan",
@@ -102,19 +102,9 @@ def _machine(args: argparse.Namespace) -> tuple[ClusterSpec, str | None]:
     return of_profile.spec_of(json.loads(text), args.profile.name.partition(".")[0]), text
 
 
-def _plan(path: Path) -> dict[str, Any]:
-    try:
-        plan = parse_json(path.read_text(encoding="utf-8"))
-        core.query("evaluate_plan", plan=json.dumps(plan), ranks=plan["size"])
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise AntiphonError(f"--plan {path}: {getattr(error, 'strerror', None) or error}") from None
-    except core.CoreError as error:
-        raise AntiphonError(f"--plan {path}: {error.message}") from None
-    return dict(plan)
-
-
-def _plans(args: argparse.Namespace, spec: ClusterSpec, ranks: int) -> Mapping[str, Mapping[str, Any]]:
+def _plans(args: argparse.Namespace, spec: ClusterSpec) -> Mapping[str, Mapping[str, Any]]:
     """Builds the schedules of each algorithm that can do the call with plain messages."""
+    ranks = args.ranks or spec.ranks
     known = {c.name for c in core.collectives()}
     if args.collective not in known:
         what = f"no collective named {args.collective!r}" if args.collective else "a collective or --plan is missing"
@@ -129,7 +119,7 @@ def _plans(args: argparse.Namespace, spec: ClusterSpec, ranks: int) -> Mapping[s
         question = core.Question(args.collective, ranks, -(-ranks // per_node), per_node, size, element)
         multicasts = {a.name for a in core.algorithms(args.collective) if a.multicasts}
         names = [name for name in core.supported(question, spec.switch_sizes(ranks)) if name not in multicasts]
-    plans = {}
-    for name in names:
-        plans[core.parse(args.collective, name).choice] = plan_on(spec, args.collective, name, size, ranks)
-    return plans
+    return {
+        core.parse(args.collective, name).choice: plans.plan_on(spec, args.collective, name, size, ranks)
+        for name in names
+    }

@@ -125,6 +125,11 @@ def describe_plan(text: str, fabric: Mapping[str, Any]) -> list[tuple[Compiled, 
     return [(Compiled.read(p), Bound(**p["bound"])) for p in answer["patterns"]]
 
 
+def calls_of(text: str) -> list[dict[str, Any]]:
+    """Returns the schedules of all ranks for each pattern of a plan file, as docs/reference/plan-format.md has them."""
+    return [p["call"] for p in core.query("describe_plan", plan=text, time_line=False, schedules=True)["patterns"]]
+
+
 def compile_plan(patterns: Sequence[tuple[Pattern, int]], fabric: Mapping[str, Any]) -> str:
     """Returns the text of a plan file for patterns and how often each was seen."""
     values = [{"pattern": pattern.value(), "calls": calls} for pattern, calls in patterns]

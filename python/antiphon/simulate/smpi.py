@@ -37,7 +37,8 @@ def find(named: Path | None = None) -> Path:
     if found is None:
         what = f"{named} is not there, or no program" if named else "SimGrid's smpirun is not installed"
         raise AntiphonError(what, hint=_INSTALL)
-    return Path(found)
+    # It runs in a folder of its own.
+    return Path(found).absolute()
 
 
 def run(smpirun: Path, plan: Mapping[str, Any], spec: ClusterSpec, ranks_per_node: int, timeout_s: float) -> Simulated:

@@ -398,7 +398,7 @@ complete -c antiphon -n '__fish_seen_subcommand_from simulate' -s n -l ranks -x 
 complete -c antiphon -n '__fish_seen_subcommand_from simulate' -l ranks-per-node -x -d 'consecutive ranks on each node'
 complete -c antiphon -n '__fish_seen_subcommand_from simulate' -l bytes -x -d 'bytes of a block, or of the message'
 complete -c antiphon -n '__fish_seen_subcommand_from simulate' -l algorithms -x -d 'A[:P=V,…] with semicolons or commas between names'
-complete -c antiphon -n '__fish_seen_subcommand_from simulate' -l plan -r -F -d 'a plan of schedules, instead of a collective'
+complete -c antiphon -n '__fish_seen_subcommand_from simulate' -l plan -r -F -d 'instead of a collective'
 complete -c antiphon -n '__fish_seen_subcommand_from simulate' -l simulator -x -a 'smpi ns3' -d 'flows or packets'
 complete -c antiphon -n '__fish_seen_subcommand_from simulate' -l smpirun -r -F -d 'SimGrid\'s program'
 complete -c antiphon -n '__fish_seen_subcommand_from simulate' -l timeout -x -d 'for each simulation'
