@@ -35,7 +35,12 @@ EXCHANGES = frozenset(
 MOST_PHASES = 10_000
 #: Only the root's call tells each rank's block.
 ROOT_TELLS = frozenset({"scatterv", "gatherv"})
-PERSISTENT_NOTE = "persistent sends: as often as requests were started, on the average"
+PERSISTENT_NOTE = (
+    "persistent sends: as often as requests were started, on the average; starts of persistent collectives, which a "
+    "trace does not tell apart, count as theirs"
+)
+#: Of starts before the rank had persistent messages.
+LEFT_OUT_NOTE = "persistent collectives are left out: a trace has the starts of their requests alone"
 
 
 @dataclass(frozen=True)
@@ -125,8 +130,8 @@ class Builder:
     def parts(self, trace: Trace, window: Window) -> Iterator[Part]:
         """Point-to-point first, then collectives."""
         counted = {rank.rank: count_calls(rank, window) for rank in trace.ranks}
-        messages = point_to_point(counted, len(trace.ranks))
-        if messages.calls:
+        messages = point_to_point(trace, window, counted)
+        if messages.calls or messages.approximation:
             yield messages
         yield from self._collectives(counted)
 
@@ -200,32 +205,45 @@ def count_calls(rank: RankTrace, window: Window) -> dict[Shape, Counted]:
     return {shapes[key]: value for key, value in counted.items()}
 
 
-def point_to_point(counted: dict[int, dict[Shape, Counted]], ranks: int) -> Part:
+def point_to_point(trace: Trace, window: Window, counted: dict[int, dict[Shape, Counted]]) -> Part:
     """All messages that ranks send to ranks."""
     rows: list[tuple[int, int, int, int]] = []
     seconds = 0.0
-    started_any = False
-    for rank, calls in counted.items():
-        starts, made = persistent_starts(calls)
+    notes: set[str] = set()
+    for rank in trace.ranks:
+        calls = counted[rank.rank]
         for shape, count in calls.items():
-            persistent = shape.function in PERSISTENT and shape.function != "MPI_Recv_init"
-            if shape.function in SENDS | BOTH or persistent:
-                times = round(count.calls * starts / made) if persistent and made else count.calls
-                started_any |= persistent
-                rows += message(rank, shape, times)
+            if shape.function in SENDS | BOTH:
+                rows += message(rank.rank, shape, count.calls)
             if _collective_named(shape.function) is None:
                 seconds += count.seconds
+        if any(shape.function in STARTS for shape in calls):
+            started, more = persistent_sends(rank, window)
+            for shape, times in started.items():
+                rows += message(rank.rank, shape, times)
+            notes |= more
     edges = Edges.of(rows)
-    note = PERSISTENT_NOTE if started_any else ""
     return Part(
-        POINT_TO_POINT, edges, calls=edges.total_messages(), seconds=seconds / max(1, ranks), approximation=note
-    )
+        POINT_TO_POINT, edges, calls=edges.total_messages(), seconds=seconds / max(1, len(trace.ranks)),
+        approximation="; ".join(sorted(notes)),
+    )  # fmt: skip
 
 
-def persistent_starts(calls: dict[Shape, Counted]) -> tuple[int, int]:
-    """Requests that were started, and persistent ones that were made."""
-    starts = sum((s.requests or 1) * c.calls for s, c in calls.items() if s.function in STARTS)
-    return starts, sum(c.calls for s, c in calls.items() if s.function in PERSISTENT)
+def persistent_sends(rank: RankTrace, window: Window) -> tuple[dict[Shape, int], set[str]]:
+    """How often each persistent send was started, on the average over the rank's requests for messages, and what is not
+    known of that. What was started before it had any was something else."""
+    made: Counter[Shape] = Counter()
+    starts = 0
+    notes = set()
+    for call in rank.calls:
+        if call.function in PERSISTENT:
+            made[call.shape] += 1
+        elif call.function in STARTS and window.holds(call.start_ns):
+            starts += (call.shape.requests or 1) if made else 0
+            notes.add(PERSISTENT_NOTE if made else LEFT_OUT_NOTE)
+    requests = sum(made.values())
+    sends = {shape: calls for shape, calls in made.items() if shape.function != "MPI_Recv_init"}
+    return {shape: round(calls * starts / requests) for shape, calls in sends.items()}, notes
 
 
 def message(rank: int, shape: Shape, times: int) -> list[tuple[int, int, int, int]]:
