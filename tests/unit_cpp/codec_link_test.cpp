@@ -264,3 +264,16 @@ TEST_CASE("codec: damaged frames end in an error or a message, never outside the
     }
   }
 }
+
+TEST_CASE("codec link: a foretold message whose last segment is full noise") {
+  for (const std::size_t last : {std::size_t{248}, std::size_t{65528}}) {
+    Encoder encoder;
+    Decoder decoder;
+    for (unsigned step = 0; step < 12; ++step) {
+      Buffer raw = field(3 * 8192, step);
+      const Buffer end = noise(last, step);
+      raw.insert(raw.end(), end.begin(), end.end());
+      CHECK(arrives(decoder, send(encoder, {7, raw.size(), 0}, raw).frame, raw));
+    }
+  }
+}

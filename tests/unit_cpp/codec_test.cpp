@@ -104,3 +104,22 @@ TEST_CASE("codec: every length from 0 to 4097, at any alignment") {
     }
   }
 }
+
+TEST_CASE("codec: the last segment's planes may be longer than the number in front of them can say") {
+  // Each of its blocks needs all bits of a value, and what comes before it makes the frame worth while.
+  const auto full = [](std::size_t segments, std::size_t last) {
+    Buffer raw(segments * 65536), noise = message(1, last, 3);
+    for (std::size_t i = 7; i < last; i += 64) noise[i] |= std::byte{0x80};
+    raw.insert(raw.end(), noise.begin(), noise.end());
+    return raw;
+  };
+  for (const std::size_t shortest : {std::size_t{193}, std::size_t{65473}}) {
+    for (std::size_t last = shortest; last < shortest + 63; ++last) {
+      CAPTURE(last);
+      for (const Element element : {Element::f64, Element::f32, Element::i64, Element::i32}) {
+        check_round_trip(full(2, last), {.element = element, .codec = Id::spatial}, isas[last % 3]);
+      }
+      check_round_trip(full(1, last), {}, isas[last % 3]);
+    }
+  }
+}

@@ -54,10 +54,13 @@ bool write_planes(const Spec& spec, ConstBytes raw, const References& references
   kernel.begin(spec, work);
   for (std::size_t at = 0; at < whole; at += segment_bytes) {
     const std::size_t bytes = std::min(segment_bytes, whole - at);
+    const int field_bytes = length_field_bytes(bytes);
     std::uint8_t* field = out.at();
-    out.advance(static_cast<std::size_t>(length_field_bytes(bytes)));
+    out.advance(static_cast<std::size_t>(field_bytes));
     const std::size_t payload = kernel.encode(spec, u8_of(raw), references, at, bytes, work, out.at());
-    Writer(field).number(payload, length_field_bytes(bytes));
+    // Planes are of whole blocks, so those of a segment just below 256 or 65,536 bytes may outgrow its field.
+    if (payload >> (8 * field_bytes) != 0) return false;
+    Writer(field).number(payload, field_bytes);
     out.advance(payload);
     out.advance(write_widths(work.widths, (bytes + block_bytes - 1) / block_bytes, out.at()));
     if (out.written() >= limit_bytes) return false;
