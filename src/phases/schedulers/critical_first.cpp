@@ -95,8 +95,7 @@ class IdealNetwork {
   /// The messages in the order in which they begin.
   std::vector<std::size_t> run() {
     while (order_.size() < messages_.size()) {
-      for (std::size_t next = most_urgent(); next != none; next = most_urgent()) begin(next);
-      candidates_.clear();
+      begin_candidates();
       if (running_.empty()) break;
       end_next();
     }
@@ -104,21 +103,28 @@ class IdealNetwork {
   }
 
  private:
-  static constexpr std::size_t none = SIZE_MAX;
   using Event = std::pair<double, std::size_t>;
 
-  [[nodiscard]] std::size_t most_urgent() const {
-    std::size_t best = none;
-    double most = -1;
-    for (const std::size_t i : candidates_) {
-      if (begun_[i] || !links_.free(i)) continue;
-      const double urgency = links_.urgency(i);
-      if (urgency > most || (urgency == most && messages_[i].bytes > messages_[best].bytes)) {
-        most = urgency;
-        best = i;
+  /// Begins what can begin, the most urgent first, of equally urgent ones the longest. Beginning changes no urgency and
+  /// frees no link, so one pass is enough.
+  void begin_candidates() {
+    struct Waiting {
+      double urgency;
+      std::int64_t bytes;
+      std::size_t message;
+      bool operator<(const Waiting& other) const {
+        return urgency != other.urgency ? urgency > other.urgency : bytes > other.bytes;
       }
+    };
+    std::vector<Waiting> waiting;
+    for (const std::size_t i : candidates_) {
+      if (links_.free(i)) waiting.push_back({links_.urgency(i), messages_[i].bytes, i});
     }
-    return best;
+    candidates_.clear();
+    std::stable_sort(waiting.begin(), waiting.end());
+    for (const Waiting& next : waiting) {
+      if (!begun_[next.message] && links_.free(next.message)) begin(next.message);
+    }
   }
 
   void begin(std::size_t message) {
