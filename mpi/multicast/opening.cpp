@@ -39,10 +39,13 @@ std::string text_of(const std::vector<std::byte>& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// Returns a number that no other open group of any member has: the coordinator's rank in MPI_COMM_WORLD and a counter.
-std::uint64_t next_number(int world_rank) {
+/// Returns a number that no other open group of any member has: the rank in MPI_COMM_WORLD of the coordinator, which
+/// this process is, and its counter.
+std::uint64_t next_number() {
   static std::atomic<std::uint64_t> count = 0;
-  return static_cast<std::uint64_t>(world_rank) << 32 | ++count;
+  int rank = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return static_cast<std::uint64_t>(rank) << 32 | ++count;
 }
 
 /// Returns the packed description of a group of these places; followers have no place.
@@ -163,7 +166,7 @@ bool MulticastOpening::make_room() {
       OpenGroup* const oldest = multicast_table::oldest_within(members_.world_members);
       order[1] = oldest == nullptr ? 0 : oldest->number();
     }
-    order[2] = next_number(members_.world_members.front());
+    order[2] = next_number();
   }
   const auto* const begin = reinterpret_cast<const std::byte*>(order.data());
   const Bytes told = share({begin, begin + sizeof order});

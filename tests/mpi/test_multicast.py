@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The life of multicast groups: their numbers, budget and tags, and what a freed communicator leaves of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from antiphon.mpi import Mpi
+
+Verified = Callable[..., Any]
+HERE = Path(__file__).resolve().parent
+INCLUDE = [f"-I{HERE.parents[1] / 'include'}", "-ldl"]
+
+
+def by_multicast(nodes: str, groups: int = 20, **others: str) -> dict[str, str]:
+    return {
+        "ANTIPHON_NODES": nodes,
+        "ANTIPHON_FORCE": "bcast:multicast;allreduce:on",
+        "ANTIPHON_MULTICAST_INTERFACE": "lo",
+        "ANTIPHON_MULTICAST_GROUPS": str(groups),
+    } | others
+
+
+@pytest.mark.parametrize(
+    ("mode", "ranks", "groups"),
+    [("numbers", 4, 2)],
+)
+def test_groups(native: Mpi, mode: str, ranks: int, groups: int, verified: Verified) -> None:
+    """GIVEN communicators freed early, late and in threads, and few groups THEN no rank hangs, and data are right."""
+    nodes = ",".join("abcd"[:ranks])
+    result = verified(
+        native, ranks, "multicast_groups.c", mode, options=INCLUDE, limit_s=60, **by_multicast(nodes, groups)
+    )
+    found = result.summary["multicast"]
+    assert found["data_packets_sent"] > 0
+    if mode != "threads":  # there, none may be free
+        assert found["refused"] == 0
+    if mode in ("numbers", "threads"):
+        assert found["evicted"] > 0
