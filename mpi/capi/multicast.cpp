@@ -77,7 +77,7 @@ int finish_opening(std::unique_ptr<antiphon_group_s> fresh, CommState& state, an
   const bool works = fresh->way == Way::multicast && state.groups().work();
   if (fresh->way == Way::multicast && fresh->takes_part(state.rank()) && fresh->members.size() > 1) {
     fresh->group = &state.groups().of(fresh->members);
-    fresh->group->pin();
+    fresh->group->state()->pin();
     if (works) fresh->group->open();
   }
   *group = fresh.release();
@@ -308,7 +308,7 @@ ANTIPHON_EXPORT int antiphon_impl_group_multicasts(antiphon_group group) {
 ANTIPHON_EXPORT int antiphon_impl_close_group(antiphon_group* group) {
   if (*group == nullptr) return ANTIPHON_OK;
   if (world.active && (*group)->group != nullptr) {
-    (*group)->group->unpin();
+    (*group)->group->state()->unpin();
     if (CommState* const state = CommState::of((*group)->comm); state != nullptr)
       state->groups().close((*group)->members);
   }

@@ -49,6 +49,8 @@ class CommState {
   /// intercommunicator, a single rank, or processes of other jobs.
   static CommState* of(MPI_Comm comm);
   static void prepare();
+  /// Deletes the states of freed communicators that nothing needs any more.
+  static void delete_unused();
   /// Frees the state of MPI_COMM_WORLD, then the key under which states are kept.
   static void release();
 

@@ -26,7 +26,7 @@
 #include "job/static_variables.hpp"
 #include "job/warn.hpp"
 #include "job/world.hpp"
-#include "multicast/open_groups.hpp"
+#include "multicast/leaving.hpp"
 #include "multicast/report.hpp"
 #include "observe/capture.hpp"
 #include "observe/job_facts.hpp"
@@ -97,6 +97,7 @@ void after_init() {
 void before_finalize() {
   if (!world.active) return;
   stop_progress_thread();
+  CommState::delete_unused();
   stop_multicast();
   if (summary::enabled()) {
     summary::write({{"plan", plan_row, print_plan},

@@ -23,6 +23,7 @@ class GroupMulticasts final : public MulticastCarrier {
   GroupMulticasts(const Executor::Parts& parts, MulticastGroups& groups, int senders);
 
   void begin() override { lanes_.begin(); }
+  void end() override { lanes_.end(); }
   [[nodiscard]] bool carries(OpId op) const override { return lanes_.part(op) != MulticastPart::fan_out; }
   int start(const Piece& piece) override;
   int finish_message(const Piece& piece) override;

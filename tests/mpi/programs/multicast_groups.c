@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* multicast_groups MODE: the life of multicast groups; prints "verified".
  *
- *   numbers    communicators of the same ranks in another order, with room for two groups */
+ *   numbers    communicators of the same ranks in another order, with room for two groups
+ *   late       a communicator is freed while one rank is late for a nonblocking call on it
+ *   pending    a communicator is freed while messages are under way on it, which end at other times on each rank
+ *   many       more communicators are made and freed than there may be groups, of the same and of other ranks
+ *   threads    one thread broadcasts while another one's groups need room */
+#include <dirent.h>
 #include <mpi.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { bytes = 3000 };
+enum { bytes = 3000, long_bytes = 20 << 20 };
 
 static int rank, size;
 static _Atomic long wrong;
@@ -37,12 +45,102 @@ static void numbers(void) {
   MPI_Comm_free(&forwards);
 }
 
+static void late(void) {
+  int one = 1, sum = 0;
+  MPI_Comm first = split(0, rank), second = split(0, rank);
+  MPI_Request request;
+  broadcast(first, 0, 1);
+  if (rank == 0) usleep(500000);
+  MPI_Iallreduce(&one, &sum, 1, MPI_INT, MPI_SUM, first, &request);
+  MPI_Comm_free(&first);
+  if (rank == 0) MPI_Wait(&request, MPI_STATUS_IGNORE);
+  broadcast(second, 0, 2);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  wrong += sum != size;
+  MPI_Comm_free(&second);
+}
+
+static void pending(void) {
+  static unsigned char data[4 << 20];
+  int token = 0;
+  MPI_Comm comm = split(0, rank);
+  MPI_Request request = MPI_REQUEST_NULL;
+  broadcast(comm, 0, 1);
+  if (rank == 0) MPI_Isend(data, sizeof data, MPI_BYTE, 1, 0, comm, &request);
+  if (rank == 1) MPI_Irecv(data, sizeof data, MPI_BYTE, 0, 0, comm, &request);
+  MPI_Comm_free(&comm);
+  if (rank == 0) {
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Send(&token, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
+  } else if (rank == 1) {
+    MPI_Recv(&token, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
+}
+
+static int open_files(void) {
+  int count = 0;
+  DIR* folder = opendir("/proc/self/fd");
+  while (readdir(folder) != NULL) count++;
+  closedir(folder);
+  return count;
+}
+
+/* Each of the second ones has ranks that are not in the next. */
+static void many(void) {
+  int before = 0;
+  for (int i = 0; i < 100; i++) {
+    MPI_Comm comm = split(0, rank);
+    broadcast(comm, i % size, i);
+    MPI_Comm_free(&comm);
+    if (i == 20) before = open_files();
+  }
+  for (int i = 0; i < 9; i++) {
+    MPI_Comm comm = split(rank == i % size, rank);
+    for (int turn = 0; turn < 5; turn++) {
+      MPI_Barrier(MPI_COMM_WORLD);
+      broadcast(comm, 0, i);
+    }
+    MPI_Comm_free(&comm);
+  }
+  wrong += open_files() > before + 4;
+}
+
+static void* broadcast_long(void* given) {
+  MPI_Comm comm = *(MPI_Comm*)given;
+  unsigned char* data = malloc(long_bytes);
+  for (int turn = 0; turn < 4; turn++) {
+    for (int i = 0; i < long_bytes; i++) data[i] = rank == 0 ? (unsigned char)(i * 7 + turn) : 0;
+    MPI_Bcast(data, long_bytes, MPI_BYTE, 0, comm);
+    for (int i = 0; i < long_bytes; i++) wrong += data[i] != (unsigned char)(i * 7 + turn);
+  }
+  free(data);
+  return NULL;
+}
+
+static void threads(void) {
+  enum { others = 3, turns = 15 };
+  MPI_Comm busy = split(0, rank), other[others];
+  pthread_t thread;
+  for (int i = 0; i < others; i++) other[i] = split(0, rank);
+  pthread_create(&thread, NULL, broadcast_long, &busy);
+  for (int i = 0; i < others * turns; i++) broadcast(other[i % others], i % size, i);
+  pthread_join(thread, NULL);
+  MPI_Comm_free(&busy);
+  for (int i = 0; i < others; i++) MPI_Comm_free(&other[i]);
+}
+
 int main(int argc, char** argv) {
+  int provided = 0;
   const char* const mode = argc > 1 ? argv[1] : "";
-  MPI_Init(&argc, &argv);
+  MPI_Init_thread(&argc, &argv, strcmp(mode, "threads") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (strcmp(mode, "numbers") == 0) numbers();
+  else if (strcmp(mode, "late") == 0) late();
+  else if (strcmp(mode, "pending") == 0) pending();
+  else if (strcmp(mode, "many") == 0) many();
+  else if (strcmp(mode, "threads") == 0 && provided == MPI_THREAD_MULTIPLE) threads();
   long all = 0, mine = wrong;
   MPI_Reduce(&mine, &all, 1, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0) puts(all == 0 ? "verified" : "wrong");
