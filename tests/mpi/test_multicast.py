@@ -27,7 +27,8 @@ def by_multicast(nodes: str, groups: int = 20, **others: str) -> dict[str, str]:
 
 @pytest.mark.parametrize(
     ("mode", "ranks", "groups"),
-    [("numbers", 4, 2), ("late", 3, 20), ("pending", 2, 20), ("many", 3, 2), ("threads", 2, 3)],
+    [("numbers", 4, 2), ("late", 3, 20), ("pending", 2, 20), ("many", 3, 2), ("threads", 2, 3), ("freed", 3, 20),
+     ("unclosed", 3, 20)],
 )  # fmt: skip
 def test_groups(native: Mpi, mode: str, ranks: int, groups: int, verified: Verified) -> None:
     """GIVEN communicators freed early, late and in threads, and few groups THEN no rank hangs, and data are right."""

@@ -5,7 +5,9 @@
  *   late       a communicator is freed while one rank is late for a nonblocking call on it
  *   pending    a communicator is freed while messages are under way on it, which end at other times on each rank
  *   many       more communicators are made and freed than there may be groups, of the same and of other ranks
- *   threads    one thread broadcasts while another one's groups need room */
+ *   threads    one thread broadcasts while another one's groups need room
+ *   freed      groups of the C API are used and closed after their communicator is freed
+ *   unclosed   the same group is closed after MPI_Finalize */
 #include <dirent.h>
 #include <mpi.h>
 #include <pthread.h>
@@ -13,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "antiphon.h"
 
 enum { bytes = 3000, long_bytes = 20 << 20 };
 
@@ -130,9 +134,25 @@ static void threads(void) {
   for (int i = 0; i < others; i++) MPI_Comm_free(&other[i]);
 }
 
+static antiphon_group freed(void) {
+  unsigned char data[bytes];
+  antiphon_group group;
+  MPI_Comm comm = split(0, rank);
+  wrong += antiphon_bcast_open_group(rank < size - 1, 0, comm, &group) != ANTIPHON_OK;
+  wrong += antiphon_group_multicasts(group) != (rank < size - 1);
+  MPI_Comm_free(&comm);
+  broadcast(MPI_COMM_WORLD, 0, 1); /* what is no longer needed goes */
+  wrong += antiphon_group_member(group) != (rank < size - 1);
+  for (int i = 0; i < bytes; i++) data[i] = rank == 0 ? (unsigned char)i : 0;
+  wrong += antiphon_bcast_data_movement(data, bytes, MPI_BYTE, group) != ANTIPHON_OK;
+  for (int i = 0; i < bytes && rank < size - 1; i++) wrong += data[i] != (unsigned char)i;
+  return group;
+}
+
 int main(int argc, char** argv) {
   int provided = 0;
   const char* const mode = argc > 1 ? argv[1] : "";
+  antiphon_group group = NULL;
   MPI_Init_thread(&argc, &argv, strcmp(mode, "threads") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -141,9 +161,11 @@ int main(int argc, char** argv) {
   else if (strcmp(mode, "pending") == 0) pending();
   else if (strcmp(mode, "many") == 0) many();
   else if (strcmp(mode, "threads") == 0 && provided == MPI_THREAD_MULTIPLE) threads();
+  else if (strcmp(mode, "freed") == 0 || strcmp(mode, "unclosed") == 0) group = freed();
+  if (strcmp(mode, "freed") == 0) wrong += antiphon_close_group(&group) != ANTIPHON_OK;
   long all = 0, mine = wrong;
   MPI_Reduce(&mine, &all, 1, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0) puts(all == 0 ? "verified" : "wrong");
   MPI_Finalize();
-  return 0;
+  return antiphon_close_group(&group) != ANTIPHON_OK;
 }
