@@ -217,7 +217,7 @@ class CommState {
   std::optional<NeighbourFacts> neighbour_facts_;  ///< empty: not known yet
   Parameters exchange_parameters_;
   std::uint64_t clock_ = 0;
-  OperationTags tags_;
+  OperationTags tags_{shape_.size};
   bool has_operations_ = false;
   std::atomic<bool> abandoned_{false};
   std::atomic<int> holds_{0};

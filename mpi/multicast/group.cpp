@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "call/greatest_tag.hpp"
 #include "job/world.hpp"
 #include "job/world_ranks.hpp"
 #include "multicast/opening.hpp"
@@ -39,7 +40,8 @@ bool MulticastGroup::begin_run() {
 /// Returns what all members know to be in the way for ever; an empty text if nothing is.
 std::string MulticastGroup::why_never() const {
   if (world.settings.multicast == "off") return "switched off (ANTIPHON_MULTICAST)";
-  return roles_.leaders.size() < 2 ? "all ranks are on one node" : "";
+  if (roles_.leaders.size() < 2) return "all ranks are on one node";
+  return own_tags(comm_).has_senders() ? "" : "the library has fewer tags than a communicator of so many ranks needs";
 }
 
 /// Opens the group with all members.

@@ -5,6 +5,7 @@
 
 #include <mpi.h>
 
+#include "call/own_tags.hpp"
 #include "multicast/lanes.hpp"
 #include "run/executor.hpp"
 #include "run/fan_out.hpp"
@@ -40,12 +41,14 @@ class GroupMulticasts final : public MulticastCarrier {
   };
 
   [[nodiscard]] int sender_of(const Piece& piece) const;
+  [[nodiscard]] int tag_of(int sender) const { return tags_.of_sender(sender); }
   int pass_on(const Piece& piece);
   void hand_to_group(const Piece& piece);
   int note_silence(Waiting& waiting, std::int64_t slept_ns);
   [[nodiscard]] bool library_is_needed(const Waiting& waiting) const;
 
   Executor::Parts parts_;
+  OwnTags tags_;
   MulticastLanes lanes_;
   PerPiece<UnderWay> under_way_;
 };

@@ -42,3 +42,16 @@ def test_groups(native: Mpi, mode: str, ranks: int, groups: int, verified: Verif
         assert found["refused"] == 0
     if mode in ("numbers", "threads"):
         assert found["evicted"] > 0
+
+
+@pytest.mark.parametrize("spare", [0, -1])
+def test_greatest_tags(native: Mpi, spare: int, compiled: Callable[..., Path], verified: Verified) -> None:
+    """GIVEN a library with as many tags as ranks need, or one less, THEN they use them all, or have no groups."""
+    ranks = 5
+    greatest = f"-DGREATEST={32767 + ranks + spare}"
+    few = compiled(native, [HERE / "programs" / "few_tags.c"], "-shared", "-fPIC", "-ldl", greatest)
+    settings = by_multicast("a*2,b*3", ANTIPHON_FORCE="bcast:multicast;allgather:multicast:senders=2")
+    result = verified(native, ranks, "multicast_groups.c", "tags", options=INCLUDE, before=[few], **settings)
+    found = result.summary["multicast"]
+    assert found["opened"] == (ranks if spare == 0 else 0)
+    assert ("fewer tags" in found.get("refusal", "")) == (spare < 0)

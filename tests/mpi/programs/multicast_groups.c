@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* multicast_groups MODE: the life of multicast groups; prints "verified".
+/* multicast_groups MODE: the life of multicast groups; prints "verified". Only `tags` has several ranks on a node.
  *
+ *   tags       all ranks send
  *   numbers    communicators of the same ranks in another order, with room for two groups
  *   late       a communicator is freed while one rank is late for a nonblocking call on it
  *   pending    a communicator is freed while messages are under way on it, which end at other times on each rank
@@ -36,6 +37,15 @@ static MPI_Comm split(int color, int key) {
   MPI_Comm comm;
   MPI_Comm_split(MPI_COMM_WORLD, color, key, &comm);
   return comm;
+}
+
+static void tags(void) {
+  static int own[bytes], all[16 * bytes];
+  for (int root = 0; root < size; root++) broadcast(MPI_COMM_WORLD, root, root);
+  for (int i = 0; i < bytes; i++) own[i] = rank * 100 + i;
+  MPI_Allgather(own, bytes, MPI_INT, all, bytes, MPI_INT, MPI_COMM_WORLD);
+  for (int from = 0; from < size; from++)
+    for (int i = 0; i < bytes; i++) wrong += all[from * bytes + i] != from * 100 + i;
 }
 
 static void numbers(void) {
@@ -156,7 +166,8 @@ int main(int argc, char** argv) {
   MPI_Init_thread(&argc, &argv, strcmp(mode, "threads") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  if (strcmp(mode, "numbers") == 0) numbers();
+  if (strcmp(mode, "tags") == 0) tags();
+  else if (strcmp(mode, "numbers") == 0) numbers();
   else if (strcmp(mode, "late") == 0) late();
   else if (strcmp(mode, "pending") == 0) pending();
   else if (strcmp(mode, "many") == 0) many();
