@@ -4,6 +4,7 @@
 #include <array>
 #include <memory>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "antiphon.h"
@@ -34,13 +35,16 @@ struct antiphon_group_s {
     plain,      ///< a few short messages, which take less time than a schedule does
   };
 
-  MPI_Comm comm;
-  Collective collective;
+  antiphon_group_s(CommState& on, int of_root) : state_stays(on), state(on), root(of_root) {}
+
+  CommState::Hold state_stays;  ///< as what follows uses it
+  CommState& state;
+  Collective collective{};
   int root;
   Way way = Way::multicast;
   std::vector<std::int32_t> members;  ///< ascending
   std::vector<std::int64_t> sizes;    ///< scatterv: each rank's bytes
-  MulticastGroup* group = nullptr;    ///< at members; belongs to the communicator
+  MulticastGroup* group = nullptr;    ///< at members; belongs to the state
   std::vector<std::unique_ptr<Program>> programs;
   std::size_t oldest = 0;
 
@@ -72,12 +76,13 @@ Way scatterv_way(const antiphon_group_s& g) {
 }
 
 /// Opens the transport's group among the members, if it is needed; the other ranks go on.
-int finish_opening(std::unique_ptr<antiphon_group_s> fresh, CommState& state, antiphon_group* group) {
+int finish_opening(std::unique_ptr<antiphon_group_s> fresh, antiphon_group* group) {
+  CommState& state = fresh->state;
   // One trial among all ranks, once for the communicator, finds out whether the members can hear each other.
   const bool works = fresh->way == Way::multicast && state.groups().work();
   if (fresh->way == Way::multicast && fresh->takes_part(state.rank()) && fresh->members.size() > 1) {
     fresh->group = &state.groups().of(fresh->members);
-    fresh->group->pin();
+    fresh->group->state()->pin();
     if (works) fresh->group->open();
   }
   *group = fresh.release();
@@ -90,11 +95,9 @@ int open_group(MPI_Comm comm, int root, antiphon_group* group, Make&& make) {
   CommState* const state = CommState::of(comm);
   if (state == nullptr || root < 0 || root >= state->size()) return ANTIPHON_BAD_COMM;
   try {
-    auto fresh = std::make_unique<antiphon_group_s>();
-    fresh->comm = comm;
-    fresh->root = root;
+    auto fresh = std::make_unique<antiphon_group_s>(*state, root);
     if (const int rc = make(*state, *fresh); rc != ANTIPHON_OK) return rc;
-    return finish_opening(std::move(fresh), *state, group);
+    return finish_opening(std::move(fresh), group);
   } catch (const std::exception& e) {
     warn(std::string("a multicast group: ") + e.what());
     return ANTIPHON_MPI_ERROR;
@@ -158,7 +161,7 @@ Schedule schedule_for(const antiphon_group_s& g, const Problem& p) {
   return s;
 }
 
-Executor& program_for(antiphon_group_s& g, const Problem& problem, CommState& state) {
+Executor& program_for(antiphon_group_s& g, const Problem& problem) {
   for (const auto& p : g.programs) {
     if (p->problem.bytes == problem.bytes && p->problem.send_offsets == problem.send_offsets &&
         p->problem.in_place == problem.in_place)
@@ -166,8 +169,8 @@ Executor& program_for(antiphon_group_s& g, const Problem& problem, CommState& st
   }
   auto fresh = std::make_unique<antiphon_group_s::Program>();
   fresh->problem = problem;
-  fresh->executor = state.make_executor(schedule_for(g, problem));
-  use_groups(*fresh->executor, state.groups(), 1);
+  fresh->executor = g.state.make_executor(schedule_for(g, problem));
+  use_groups(*fresh->executor, g.state.groups(), 1);
   Executor& executor = *fresh->executor;
   if (g.programs.size() < most_programs) g.programs.push_back(std::move(fresh));
   else g.programs[g.oldest++ % most_programs] = std::move(fresh);
@@ -176,11 +179,12 @@ Executor& program_for(antiphon_group_s& g, const Problem& problem, CommState& st
 
 int told(const antiphon_group_s& g, int rc) {
   if (rc == MPI_SUCCESS) return ANTIPHON_OK;
-  PMPI_Comm_call_errhandler(g.comm, rc);
+  PMPI_Comm_call_errhandler(g.state.comm_for_errors(), rc);
   return ANTIPHON_MPI_ERROR;
 }
 
-int run_schedule(const Call& call, antiphon_group_s& g, CommState& state) {
+int run_schedule(const Call& call, antiphon_group_s& g) {
+  CommState& state = g.state;
   const Description d = describe(call, state.rank(), state.size());
   if (!d.schedulable) return d.own_bytes == 0 ? ANTIPHON_OK : ANTIPHON_BAD_PATTERN;
   Problem& problem = state.blank_problem(g.collective);
@@ -190,7 +194,7 @@ int run_schedule(const Call& call, antiphon_group_s& g, CommState& state) {
     problem.send_bytes = g.sizes;
     if (problem.rank != problem.root) problem.send_offsets.assign(g.sizes.size(), 0);
   }
-  Executor& executor = program_for(g, problem, state);
+  Executor& executor = program_for(g, problem);
   Workspace workspace(d, problem, state.staging());
   int rc = workspace.prepare(executor.scratch_bytes());
   if (rc == MPI_SUCCESS) rc = executor.run(workspace.binding());
@@ -199,17 +203,15 @@ int run_schedule(const Call& call, antiphon_group_s& g, CommState& state) {
 }
 
 int move(const Call& call, antiphon_group_s& g) {
-  CommState* const state = CommState::of(g.comm);
-  if (state == nullptr) return ANTIPHON_BAD_COMM;
-  const int rank = state->rank();
+  const int rank = g.state.rank();
   if (!g.takes_part(rank)) return ANTIPHON_OK;
   if (g.collective == Collective::scatterv) {
     TypeInfo type;
     if (!inspect(rank == g.root ? call.sendtype : call.recvtype, type) || !fits(call, g, rank, type.size_bytes))
       return ANTIPHON_BAD_PATTERN;
-    if (g.way == Way::plain) return told(g, run_plainly(call, g, rank, type.extent_bytes, state->own_comm()));
+    if (g.way == Way::plain) return told(g, run_plainly(call, g, rank, type.extent_bytes, g.state.own_comm()));
   }
-  return run_schedule(call, g, *state);
+  return run_schedule(call, g);
 }
 
 template <class Run>
@@ -270,7 +272,7 @@ ANTIPHON_EXPORT int antiphon_impl_scatterv_data_movement(const void* sendbuf, co
                                                          int recvcount, MPI_Datatype recvtype, antiphon_group group) {
   return guarded(group, [&] {
     return move({.collective = Collective::scatterv,
-                 .comm = group->comm,
+                 .comm = group->state.own_comm(),
                  .sendbuf = sendbuf,
                  .recvbuf = recvbuf,
                  .recvcount = recvcount,
@@ -287,7 +289,7 @@ ANTIPHON_EXPORT int antiphon_impl_bcast_data_movement(void* buffer, int count, M
                                                       antiphon_group group) {
   return guarded(group, [&] {
     return move({.collective = Collective::bcast,
-                 .comm = group->comm,
+                 .comm = group->state.own_comm(),
                  .recvbuf = buffer,
                  .sendcount = count,
                  .sendtype = datatype,
@@ -297,23 +299,20 @@ ANTIPHON_EXPORT int antiphon_impl_bcast_data_movement(void* buffer, int count, M
 }
 
 ANTIPHON_EXPORT int antiphon_impl_group_member(antiphon_group group) {
-  CommState* const state = group == nullptr || !world.active ? nullptr : CommState::of(group->comm);
-  return state != nullptr && group->takes_part(state->rank()) ? 1 : 0;
+  return group != nullptr && world.active && group->takes_part(group->state.rank()) ? 1 : 0;
 }
 
 ANTIPHON_EXPORT int antiphon_impl_group_multicasts(antiphon_group group) {
-  return group != nullptr && group->group != nullptr && group->group->is_open() ? 1 : 0;
+  return group != nullptr && world.active && group->group != nullptr && group->group->is_open() ? 1 : 0;
 }
 
 ANTIPHON_EXPORT int antiphon_impl_close_group(antiphon_group* group) {
-  if (*group == nullptr) return ANTIPHON_OK;
-  if (world.active && (*group)->group != nullptr) {
-    (*group)->group->unpin();
-    if (CommState* const state = CommState::of((*group)->comm); state != nullptr)
-      state->groups().close((*group)->members);
-  }
-  delete *group;
-  *group = nullptr;
+  std::unique_ptr<antiphon_group_s> closed(std::exchange(*group, nullptr));
+  // At MPI_Finalize the state went, on which the rest depends.
+  if (!world.active) static_cast<void>(closed.release());
+  if (closed == nullptr || closed->group == nullptr) return ANTIPHON_OK;
+  closed->group->state()->unpin();
+  closed->state.groups().close(closed->members);
   return ANTIPHON_OK;
 }
 

@@ -16,6 +16,7 @@
 #include "entry/forget_passed.hpp"
 #include "entry/operations.hpp"
 #include "job/progress.hpp"
+#include "multicast/leaving.hpp"
 #include "run/group_multicasts.hpp"
 
 namespace antiphon::mpi {
@@ -43,8 +44,9 @@ int delete_state(MPI_Comm, int, void* value, void*) {
   return MPI_SUCCESS;
 }
 
-/// Deletes the states of freed communicators that nothing needs any more.
-void delete_abandoned() {
+}  // namespace
+
+void CommState::delete_unused() {
   std::vector<std::unique_ptr<CommState>> over;
   const std::lock_guard lock(abandoned_mutex);
   for (auto& state : abandoned) {
@@ -52,8 +54,6 @@ void delete_abandoned() {
   }
   std::erase(abandoned, nullptr);
 }
-
-}  // namespace
 
 void CommState::prepare() { PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_state, &keyval, nullptr); }
 
@@ -73,7 +73,8 @@ CommState* CommState::of(MPI_Comm comm) {
   int found = 0;
   if (PMPI_Comm_get_attr(comm, keyval, static_cast<void*>(&value), &found) != MPI_SUCCESS) return nullptr;
   if (found == 0) {
-    delete_abandoned();
+    delete_unused();
+    go_on_leaving();
     auto fresh = std::make_unique<CommState>(comm, shape_of(comm));
     value = fresh.get();
     if (PMPI_Comm_set_attr(comm, keyval, fresh.get()) != MPI_SUCCESS) return nullptr;
@@ -91,8 +92,8 @@ CommState::CommState(MPI_Comm comm, std::optional<CommShape> shape)
 
 CommState::~CommState() {
   nonblocking_.reset();
-  if (groups_) groups_->close();
   history_.reset();
+  if (world.active && groups_ && groups_->used()) leave_later(own_.release(), groups_->retire());
 }
 
 MPI_Comm CommState::own_comm() {

@@ -49,6 +49,8 @@ class CommState {
   /// intercommunicator, a single rank, or processes of other jobs.
   static CommState* of(MPI_Comm comm);
   static void prepare();
+  /// Deletes the states of freed communicators that nothing needs any more.
+  static void delete_unused();
   /// Frees the state of MPI_COMM_WORLD, then the key under which states are kept.
   static void release();
 
@@ -215,7 +217,7 @@ class CommState {
   std::optional<NeighbourFacts> neighbour_facts_;  ///< empty: not known yet
   Parameters exchange_parameters_;
   std::uint64_t clock_ = 0;
-  OperationTags tags_;
+  OperationTags tags_{shape_.size};
   bool has_operations_ = false;
   std::atomic<bool> abandoned_{false};
   std::atomic<int> holds_{0};

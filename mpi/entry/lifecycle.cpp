@@ -28,7 +28,7 @@
 #include "job/static_variables.hpp"
 #include "job/warn.hpp"
 #include "job/world.hpp"
-#include "multicast/open_groups.hpp"
+#include "multicast/leaving.hpp"
 #include "multicast/report.hpp"
 #include "observe/capture.hpp"
 #include "observe/job_facts.hpp"
@@ -57,6 +57,7 @@ bool is_first_start(StartedBy how) {
 /// Writes the summary and frees all communicators' state.
 void end() {
   if (!world.active) return;
+  CommState::delete_unused();
   stop_multicast();
   if (summary::enabled()) {
     summary::write({{"plan", plan_row, print_plan},

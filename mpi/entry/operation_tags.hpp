@@ -6,6 +6,7 @@
 
 #include "antiphon/schedule.hpp"
 #include "call/greatest_tag.hpp"
+#include "call/own_tags.hpp"
 
 namespace antiphon::mpi {
 
@@ -13,6 +14,8 @@ namespace antiphon::mpi {
 /// initialise and start operations in the same order. The answer is nothing if this library has too few tags.
 class OperationTags {
  public:
+  /// `ranks` is the size of the communicator.
+  explicit OperationTags(int ranks) : ranks_(ranks) {}
   /// Returns the first tag for a persistent operation, which may last for the whole run: no other one ever has it.
   std::optional<int> for_persistent() {
     if (persistent_ == pairs()) return std::nullopt;
@@ -23,19 +26,20 @@ class OperationTags {
   std::optional<int> for_nonblocking() { return take(nonblocking_++, 1); }
 
  private:
-  /// The tags below are those of blocking calls.
-  static constexpr int first = 32768;
+  static constexpr int first = OwnTags::first_of_operations;
   static constexpr int each = schedule_tags;
 
-  static std::optional<int> take(unsigned number, unsigned half) {
+  [[nodiscard]] std::optional<int> take(unsigned number, unsigned half) const {
     if (pairs() == 0) return std::nullopt;
     return first + static_cast<int>(2 * (number % pairs()) + half) * each;
   }
-  static unsigned pairs() {
-    static const int most = greatest_tag();
-    return most > first ? static_cast<unsigned>((most - first) / (2 * each)) : 0;
+  [[nodiscard]] unsigned pairs() const {
+    static const int greatest = greatest_tag();
+    const int last = OwnTags{greatest, ranks_}.last_of_operations();
+    return last > first ? static_cast<unsigned>((last - first) / (2 * each)) : 0;
   }
 
+  int ranks_;
   unsigned persistent_ = 0, nonblocking_ = 0;
 };
 

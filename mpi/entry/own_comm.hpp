@@ -5,6 +5,7 @@
 #include <mpi.h>
 
 #include <functional>
+#include <utility>
 
 #include "antiphon/error.hpp"
 
@@ -31,6 +32,11 @@ class OwnComm {
   bool ready();
   /// Is called when the program frees its communicator, before that is gone.
   void outlive_original();
+  /// Hands over the communicator, which exists; the caller frees it. There is none then.
+  MPI_Comm release() {
+    begun_ = false;
+    return std::exchange(own_, MPI_COMM_NULL);
+  }
   /// Tells whether it exists or is being made; the same on all ranks.
   [[nodiscard]] bool begun() const { return begun_; }
 

@@ -2,11 +2,11 @@
 #include "multicast/group.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <utility>
+#include <vector>
 
-#include "job/clock.hpp"
-#include "job/progress.hpp"
+#include "call/greatest_tag.hpp"
+#include "job/world.hpp"
 #include "job/world_ranks.hpp"
 #include "multicast/opening.hpp"
 
@@ -15,49 +15,53 @@ namespace antiphon::mpi {
 MulticastGroup::MulticastGroup(MPI_Comm comm, int rank, MulticastRoles roles, const MulticastGroup* whole)
     : comm_(comm), rank_(rank), roles_(std::move(roles)), whole_(whole) {
   const std::vector<int> ranks = world_ranks(comm_);
-  for (const int member : roles_.members) world_members_.push_back(ranks[static_cast<std::size_t>(member)]);
-  std::sort(world_members_.begin(), world_members_.end());
+  std::vector<int> world_members;
+  for (const int member : roles_.members) world_members.push_back(ranks[static_cast<std::size_t>(member)]);
+  std::ranges::sort(world_members);
+  group_ = std::make_shared<OpenGroup>(std::move(world_members), roles_.leads);
 }
-
-MulticastGroup::~MulticastGroup() { abandon(); }
 
 bool MulticastGroup::open() {
-  static std::atomic<std::uint64_t> uses = 0;
-  last_used_ = ++uses;
-  if (open_ || refused_) return open_;
-  const bool heard = whole_ != nullptr && whole_->is_open();
-  MulticastOpening::Result result = MulticastOpening({comm_, rank_, roles_, world_members_}).run(heard);
-  open_ = result.open;
-  refused_ = result.refused;
-  reason_ = std::move(result.reason);
-  number_ = result.number;
-  transport_ = std::move(result.transport);
-  if (open_) multicast_table::opened(*this);
-  else multicast_table::refused(reason_);
-  return open_;
+  if (!begin_run()) return false;
+  end_run();
+  return true;
 }
 
-void MulticastGroup::drain() {
-  if (!transport_) return;
-  const double give_up_s = now_s() + multicast_patience_s;
-  while (!transport_->drained() && !transport_->failure() && now_s() < give_up_s) {
-    if (operations_under_way()) make_progress();
-    transport_->progress(1'000'000);
-  }
+bool MulticastGroup::begin_run() {
+  if (group_->begin_run()) return true;
+  if (refused_) return false;
+  reason_ = why_never();
+  refused_ = !reason_.empty();
+  if (!refused_ && meet()) return true;
+  group_->not_opened(reason_);
+  return false;
+}
+
+/// Returns what all members know to be in the way for ever; an empty text if nothing is.
+std::string MulticastGroup::why_never() const {
+  if (world.settings.multicast == "off") return "switched off (ANTIPHON_MULTICAST)";
+  if (roles_.leaders.size() < 2) return "all ranks are on one node";
+  return own_tags(comm_).has_senders() ? "" : "the library has fewer tags than a communicator of so many ranks needs";
+}
+
+/// Opens the group with all members.
+bool MulticastGroup::meet() {
+  met_ = true;
+  const bool heard = whole_ != nullptr && whole_->worked_;
+  MulticastOpening::Result result = MulticastOpening({comm_, rank_, roles_, *group_}).run(heard);
+  refused_ = result.refused;
+  reason_ = std::move(result.reason);
+  if (!result.open) return false;
+  worked_ = true;
+  group_->opened(std::move(result.transport));
+  return true;
 }
 
 void MulticastGroup::close() {
-  if (!open_) return;
-  drain();
-  MulticastOpening({comm_, rank_, roles_, world_members_}).barrier();
-  abandon();
-}
-
-void MulticastGroup::abandon() {
-  if (!open_) return;
-  multicast_table::left(*this);
-  transport_.reset();
-  open_ = false;
+  if (!group_->begin_run()) return;
+  group_->drain();
+  MulticastOpening({comm_, rank_, roles_, *group_}).barrier();
+  group_->close();
 }
 
 }  // namespace antiphon::mpi

@@ -4,10 +4,8 @@
 
 #include <mpi.h>
 
-#include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "antiphon/multicast.hpp"
 #include "multicast/open_groups.hpp"
@@ -16,52 +14,49 @@
 namespace antiphon::mpi {
 
 /// Holds the ranks of a group as one of them sees it.
-class MulticastGroup : public OpenGroup {
+class MulticastGroup {
  public:
-  /// `whole` is the communicator's own group, or null if this is that group. If the communicator's group is open, its
-  /// members are known to hear each other, so a smaller group needs no trial.
+  /// `whole` is the communicator's own group, or null if this is that group. If the communicator's group has been open,
+  /// its members are known to hear each other, so a smaller group needs no trial.
   MulticastGroup(MPI_Comm comm, int rank, MulticastRoles roles, const MulticastGroup* whole);
-  ~MulticastGroup() override;
   MulticastGroup(const MulticastGroup&) = delete;
   MulticastGroup& operator=(const MulticastGroup&) = delete;
 
   /// Makes the group if it does not exist. Collective over the members; the answer, whether messages go through the
   /// group, is the same on all of them.
   bool open();
-  void close() override;
-  void abandon() override;
-  void drain() override;
+  /// Does the same, and keeps the group open until end_run() if the answer is yes.
+  bool begin_run();
+  void end_run() { group_->end_run(); }
+  /// Tells whether the group was ever open, and opens it if not; so the answer does not depend on who was closed for
+  /// others meanwhile.
+  bool works() { return worked_ || open(); }
+  /// Waits until no member needs anything from another, and leaves. Collective over the members.
+  void close();
 
-  [[nodiscard]] bool is_open() const { return open_; }
+  /// Tells whether members ever met to open the group; the same on all of them.
+  [[nodiscard]] bool met() const { return met_; }
+  [[nodiscard]] bool is_open() const { return group_->is_open(); }
   [[nodiscard]] const MulticastRoles& roles() const { return roles_; }
-  /// Returns the transport's group; only leaders have it, and only while it is open.
-  [[nodiscard]] multicast::Group& transport() { return *transport_; }
+  /// Returns the transport's group, which leaders have during a run.
+  [[nodiscard]] multicast::Group& transport() { return group_->transport(); }
   /// Returns why the group could not be opened.
   [[nodiscard]] const std::string& reason() const { return reason_; }
-  /// Keeps the group open until every pin is undone: it neither makes room for others nor ends with a call.
-  void pin() { ++pins_; }
-  void unpin() { --pins_; }
-  [[nodiscard]] bool pinned() const override { return pins_ > 0; }
-  [[nodiscard]] std::uint64_t number() const override { return number_; }
-  [[nodiscard]] std::uint64_t last_used() const override { return last_used_; }
-  [[nodiscard]] const std::vector<int>& world_members() const override { return world_members_; }
-  [[nodiscard]] multicast::Statistics statistics() const override {
-    return transport_ ? transport_->statistics() : multicast::Statistics{};
-  }
+  [[nodiscard]] const std::shared_ptr<OpenGroup>& state() const { return group_; }
 
  private:
+  [[nodiscard]] std::string why_never() const;
+  bool meet();
+
   MPI_Comm comm_;
   int rank_;
   MulticastRoles roles_;
   const MulticastGroup* whole_;
-  bool open_ = false;
+  bool met_ = false;
+  bool worked_ = false;
   bool refused_ = false;  ///< permanently
-  int pins_ = 0;
-  std::uint64_t number_ = 0;
-  std::uint64_t last_used_ = 0;
   std::string reason_;
-  std::vector<int> world_members_;
-  std::unique_ptr<multicast::Group> transport_;
+  std::shared_ptr<OpenGroup> group_;
 };
 
 }  // namespace antiphon::mpi

@@ -23,14 +23,21 @@ MulticastGroup& MulticastGroups::of(const std::vector<std::int32_t>& members) {
 
 void MulticastGroups::close(const std::vector<std::int32_t>& members) {
   if (members == all_) return;
-  if (const auto at = groups_.find(members); at != groups_.end() && !at->second->pinned()) at->second->close();
+  if (const auto at = groups_.find(members); at != groups_.end() && !at->second->state()->pinned()) at->second->close();
 }
 
-void MulticastGroups::close() {
-  // All ranks close in the same order. Only its members know a smaller group, and the map's order is the same on all of
-  // them.
-  for (auto& [members, group] : groups_) group->close();
-  groups_.clear();
+bool MulticastGroups::used() const {
+  const auto whole = groups_.find(all_);
+  return whole != groups_.end() && whole->second->met();
+}
+
+std::vector<std::shared_ptr<OpenGroup>> MulticastGroups::retire() {
+  std::vector<std::shared_ptr<OpenGroup>> left;
+  for (auto& [members, group] : groups_) {
+    group->state()->retire();
+    if (group->is_open()) left.push_back(group->state());
+  }
+  return left;
 }
 
 }  // namespace antiphon::mpi

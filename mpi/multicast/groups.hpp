@@ -24,12 +24,14 @@ class MulticastGroups {
   /// Returns the static group of all ranks.
   MulticastGroup& everybody();
   /// Tells whether multicast works among all ranks of the communicator. The first call is collective over it.
-  bool work() { return everybody().open(); }
+  bool work() { return everybody().works(); }
   /// Closes the group of these ranks, which all call this, unless it is pinned or is the communicator's own,
   /// everybody(). The next use opens it again.
   void close(const std::vector<std::int32_t>& members);
-  /// Closes all groups; collective over the communicator.
-  void close();
+  /// Tells whether some rank may have been in a group; the same on all ranks.
+  [[nodiscard]] bool used() const;
+  /// Notes that the communicator is gone. Returns what is left of the groups.
+  std::vector<std::shared_ptr<OpenGroup>> retire();
 
  private:
   MPI_Comm comm_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "antiphon/slot.hpp"
 
@@ -38,6 +39,7 @@ MulticastLanes::MulticastLanes(const Schedule& schedule, int rank, MulticastGrou
     : schedule_(schedule), rank_(rank), senders_(senders), parts_(schedule.ops().size(), MulticastPart::fan_out),
       lane_of_(schedule.ops().size(), -1), states_(schedule.ops().size()), wanted_(schedule.ops().size()) {
   for (const auto& members : schedule.groups()) groups_.push_back(&groups.of(members));
+  open_.resize(groups_.size());
   std::size_t most = 0;
   for (OpId id = 0; id < schedule.ops().size(); ++id) {
     const Op& op = schedule.ops()[id];
@@ -56,9 +58,9 @@ MulticastLanes::MulticastLanes(const Schedule& schedule, int rank, MulticastGrou
 }
 
 MulticastPart MulticastLanes::part_of(const Op& op) const {
-  const MulticastGroup& group = *groups_[static_cast<std::size_t>(op.group)];
-  if (!group.is_open()) return MulticastPart::fan_out;
-  const MulticastRoles& roles = group.roles();
+  const auto group = static_cast<std::size_t>(op.group);
+  if (!open_[group]) return MulticastPart::fan_out;
+  const MulticastRoles& roles = groups_[group]->roles();
   if (op.kind == OpKind::multicast) return roles.leads ? MulticastPart::send : MulticastPart::hand_in;
   if (!roles.leads) return MulticastPart::take;
   return roles.leaders[static_cast<std::size_t>(roles.leader_index(op.peer))] == rank_ ? MulticastPart::relay
@@ -111,7 +113,9 @@ void MulticastLanes::find_wanted(OpId id) {
 }
 
 void MulticastLanes::begin() {
-  for (MulticastGroup* group : groups_) group->open();
+  end();
+  for (std::size_t i = 0; i < groups_.size(); ++i) open_[i] = groups_[i]->begin_run();
+  running_ = true;
   for (OpId id = 0; id < schedule_.ops().size(); ++id) {
     const Op& op = schedule_.ops()[id];
     if (!is_multicast(op)) continue;
@@ -126,6 +130,13 @@ void MulticastLanes::begin() {
   ended_.clear();
   next_ended_ = 0;
   posted_ = waiting_ = lengths_ = 0;
+}
+
+void MulticastLanes::end() {
+  if (!std::exchange(running_, false)) return;
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    if (open_[i]) groups_[i]->end_run();
+  }
 }
 
 void MulticastLanes::ready(const Progress::Piece& piece, std::span<std::byte> at) {
@@ -258,9 +269,8 @@ bool MulticastLanes::next(Progress::Piece& piece) {
 }
 
 const std::string* MulticastLanes::why_not() const {
-  const auto shut =
-      std::find_if(groups_.begin(), groups_.end(), [](const MulticastGroup* group) { return !group->is_open(); });
-  return shut == groups_.end() ? nullptr : &(*shut)->reason();
+  const auto shut = std::find(open_.begin(), open_.end(), false);
+  return shut == open_.end() ? nullptr : &groups_[static_cast<std::size_t>(shut - open_.begin())]->reason();
 }
 
 std::int64_t MulticastLanes::lost_after_ns() const { return world.settings.multicast_timeout_ms * 1'000'000; }

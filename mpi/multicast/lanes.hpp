@@ -34,8 +34,11 @@ class MulticastLanes {
   /// `senders` ranks send at the same time.
   MulticastLanes(const Schedule& schedule, int rank, MulticastGroups& groups, int senders);
 
-  /// Opens the groups that are not open; called before each run. Collective over the members of the schedule's groups.
+  /// Begins a run of each group, and opens those that are not open. Collective over the members of the schedule's
+  /// groups.
   void begin();
+  /// Ends these runs: other communicators may close the groups.
+  void end();
   [[nodiscard]] MulticastPart part(OpId op) const { return parts_[op]; }
   [[nodiscard]] const MulticastRoles& roles(OpId op) const { return group_of(op).roles(); }
   /// Returns the most messages to or from followers that one piece makes besides the schedule's own.
@@ -47,7 +50,7 @@ class MulticastLanes {
   /// Advances the messages. True means that something is complete: take it with next(). May sleep up to `patience_ns`.
   bool poll(std::int64_t patience_ns);
   bool next(Progress::Piece& piece);
-  /// Returns why a group of the schedule could not be opened; null if all are open.
+  /// Returns why a group of the schedule could not be opened for the last run; null if all were open.
   [[nodiscard]] const std::string* why_not() const;
   /// A member that does not answer for this long is lost.
   [[nodiscard]] std::int64_t lost_after_ns() const;
@@ -97,7 +100,9 @@ class MulticastLanes {
   const Schedule& schedule_;
   int rank_;
   int senders_;
-  std::vector<MulticastGroup*> groups_;     ///< by the schedule's groups
+  std::vector<MulticastGroup*> groups_;  ///< by the schedule's groups
+  std::vector<bool> open_;               ///< by the schedule's groups, in this run or the last one
+  bool running_ = false;
   std::vector<MulticastPart> parts_;        ///< by operation
   std::vector<int> lane_of_;                ///< by operation; −1: none
   std::vector<Waiting> states_;             ///< by operation

@@ -3,6 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,42 +13,83 @@
 
 namespace antiphon::mpi {
 
-/// Opening and closing wait at most this long for members that do not answer.
+/// Closing waits at most this long for members that do not answer.
 inline constexpr double multicast_patience_s = 8;
 
-/// Declares what the table needs of a group.
-class OpenGroup {
+/// Is one multicast group as all threads of this rank see it: shut, being opened, open, or being closed. While it is
+/// not shut, it is in the table, also when its communicator is gone.
+class OpenGroup : public std::enable_shared_from_this<OpenGroup> {
  public:
-  virtual ~OpenGroup() = default;
-  /// Waits until no member needs anything from another, and leaves. Collective over the members.
-  virtual void close() = 0;
-  /// Leaves without asking any member; used at the end of the job, after a drain() on all ranks.
-  virtual void abandon() = 0;
-  /// Advances until all members have everything that this rank has sent.
-  virtual void drain() = 0;
-  /// Tells whether the group must stay open.
-  [[nodiscard]] virtual bool pinned() const = 0;
-  /// Returns a number that is the same on all members and differs between all groups that are open on a rank.
-  [[nodiscard]] virtual std::uint64_t number() const = 0;
-  [[nodiscard]] virtual std::uint64_t last_used() const = 0;
-  /// Returns the members as ranks of MPI_COMM_WORLD, in ascending order.
-  [[nodiscard]] virtual const std::vector<int>& world_members() const = 0;
-  /// Returns the statistics of the group's transport, or zeros if this rank has no transport.
-  [[nodiscard]] virtual multicast::Statistics statistics() const = 0;
+  /// `world_members` are ranks of MPI_COMM_WORLD, in ascending order. Only leaders have a transport.
+  OpenGroup(std::vector<int> world_members, bool leads) : world_members_(std::move(world_members)), leads_(leads) {}
+  OpenGroup(const OpenGroup&) = delete;
+  OpenGroup& operator=(const OpenGroup&) = delete;
+
+  /// Begins to open the group. Returns false if this rank already leads in as many groups as the budget says; may then
+  /// be called again.
+  bool take_place(int budget);
+  /// Sets the number, which is the same on all members and differs between all groups that are open on a rank.
+  void set_number(std::uint64_t number);
+  /// Ends the opening; a run has begun.
+  void opened(std::unique_ptr<multicast::Group> transport);
+  /// Ends the opening of a group that stays shut.
+  void not_opened(const std::string& reason);
+
+  /// Begins a run, which keeps the group open until end_run(). Returns false if the group is shut. While members agree
+  /// on closing the group, waits for the outcome.
+  bool begin_run();
+  void end_run();
+  /// Keeps the group open until every pin is undone: it neither makes room for others nor ends with a call.
+  void pin();
+  void unpin();
+  [[nodiscard]] bool pinned() const;
+  /// Notes that no run will follow, because the communicator is gone.
+  void retire();
+  [[nodiscard]] bool is_retired() const;
+
+  /// Keeps runs from beginning until close() or stay_open(), and returns how many have begun since the group was
+  /// opened. Returns nothing if it must stay open. Members with the same number are between the same two runs.
+  std::optional<std::uint64_t> begin_closing();
+  void stay_open();
+  /// Leaves the group without asking any member.
+  void close();
+  /// Advances until all members have everything that this rank has sent. The group must not be closed meanwhile.
+  void drain();
+
+  [[nodiscard]] bool is_open() const;
+  /// Returns the transport's group, which leaders have during a run.
+  [[nodiscard]] multicast::Group& transport() { return *transport_; }
+  [[nodiscard]] const std::vector<int>& world_members() const { return world_members_; }
+
+ private:
+  friend struct OpenGroupTable;
+  [[nodiscard]] bool may_close() const { return open_ && !closing_ && runs_under_way_ == 0 && pins_ == 0; }
+  [[nodiscard]] bool is_within(const std::vector<int>& world_members) const;
+  void leave_table();
+
+  const std::vector<int> world_members_;
+  const bool leads_;
+  std::unique_ptr<multicast::Group> transport_;
+  // The table's mutex protects what follows.
+  bool open_ = false;
+  bool closing_ = false;
+  bool retired_ = false;
+  int pins_ = 0;
+  int runs_under_way_ = 0;
+  std::uint64_t runs_ = 0;
+  std::uint64_t number_ = 0;
+  std::uint64_t last_used_ = 0;
 };
 
 namespace multicast_table {
-int open_count();
-/// Returns the least recently used group that may be closed and has all its members among these, or null.
-OpenGroup* oldest_within(const std::vector<int>& world_members);
-OpenGroup* find(std::uint64_t number);
-void opened(OpenGroup& group);
-void left(OpenGroup& group);
-/// Notes that a group could not be opened.
-void refused(const std::string& reason);
+/// Returns the number of the least recently used group that may be closed, frees a place on this rank, has all its
+/// members among these, and is not one of `except`; 0 if there is none.
+std::uint64_t oldest_within(const std::vector<int>& world_members, std::span<const std::uint64_t> except);
+/// Returns the group of this number; null if it is shut here.
+std::shared_ptr<OpenGroup> find(std::uint64_t number);
 /// Notes that a group was closed to make room for another one.
 void evicted();
-std::vector<OpenGroup*> all();
+std::vector<std::shared_ptr<OpenGroup>> all();
 }  // namespace multicast_table
 
 /// Counts what the process does with groups, for the summary.
@@ -56,9 +100,5 @@ struct MulticastCounts {
 MulticastCounts multicast_counts();
 /// Returns the statistics of all groups that are or were open on this rank.
 multicast::Statistics multicast_statistics();
-
-/// Completes what is under way, then leaves all groups that are still open; called before MPI_Finalize. Collective over
-/// MPI_COMM_WORLD.
-void stop_multicast();
 
 }  // namespace antiphon::mpi

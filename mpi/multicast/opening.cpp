@@ -14,7 +14,7 @@
 #include "job/clock.hpp"
 #include "job/progress.hpp"
 #include "job/world.hpp"
-#include "multicast/open_groups.hpp"
+#include "multicast/leaving.hpp"
 
 namespace antiphon::mpi {
 
@@ -52,10 +52,24 @@ std::string text_of(const std::vector<std::byte>& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// Returns a number that no other open group of any member has: the coordinator's rank in MPI_COMM_WORLD and a counter.
-std::uint64_t next_number(int world_rank) {
+std::vector<std::byte> bytes_of(std::uint64_t number) {
+  const auto* const begin = reinterpret_cast<const std::byte*>(&number);
+  return {begin, begin + sizeof number};
+}
+
+std::uint64_t number_of(const std::vector<std::byte>& bytes) {
+  std::uint64_t number = 0;
+  if (bytes.size() == sizeof number) std::memcpy(&number, bytes.data(), sizeof number);
+  return number;
+}
+
+/// Returns a number that no other open group of any member has: the rank in MPI_COMM_WORLD of the coordinator, which
+/// this process is, and its counter.
+std::uint64_t next_number() {
   static std::atomic<std::uint64_t> count = 0;
-  return static_cast<std::uint64_t>(world_rank) << 32 | ++count;
+  int rank = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return static_cast<std::uint64_t>(rank) << 32 | ++count;
 }
 
 /// Returns the packed description of a group of these places; followers have no place.
@@ -142,16 +156,10 @@ bool MulticastOpening::agree(const std::string& objection) {
 void MulticastOpening::barrier() { agree(""); }
 
 MulticastOpening::Result MulticastOpening::run(bool heard) {
-  result_.refused = true;
-  if (world.settings.multicast == "off") {
-    result_.reason = "switched off (ANTIPHON_MULTICAST)";
-  } else if (roles_.leaders.size() < 2) {
-    result_.reason = "all ranks are on one node";
-  } else if (!make_room()) {
-    result_.refused = false;  // there may be room another time
-  } else {
+  go_on_leaving();
+  if (make_room()) {
     result_.open = connect() && (heard || all_hear_all());
-    result_.refused = !result_.open;
+    result_.refused = !result_.open;  // without room there may be some another time
   }
   if (!result_.open) result_.transport.reset();
   return std::move(result_);
@@ -162,38 +170,61 @@ bool MulticastOpening::connect() {
   return gather_addresses(all) && join(all);
 }
 
-/// Network cards support few groups (paper 1, §4.1). If a member is at its limit, all close the least recently used
-/// group whose members are all here, because ranks elsewhere cannot be asked.
+/// Network cards support few groups (paper 1, §4.1). While a member is at its limit, all close the group that it used
+/// least recently of those whose members are all here, because ranks elsewhere cannot be asked.
 bool MulticastOpening::make_room() {
-  const bool full = roles_.leads && multicast_table::open_count() >= world.settings.multicast_groups;
-  bool any = false;
-  for (const Bytes& words : gather(Bytes(full ? 1 : 0))) any = any || !words.empty();
-  // All members receive 0 or 1 (whether to make room), the number of the group to close (0 for none), and the new
-  // group's number.
-  std::array<std::uint64_t, 3> order{any ? 1U : 0U, 0, 0};
-  if (coordinates()) {
-    if (any) {
-      OpenGroup* const oldest = multicast_table::oldest_within(members_.world_members);
-      order[1] = oldest == nullptr ? 0 : oldest->number();
+  const int budget = world.settings.multicast_groups;
+  for (std::vector<std::uint64_t> needed;;) {
+    Bytes wish;
+    if (!members_.group.take_place(budget))
+      wish = bytes_of(multicast_table::oldest_within(members_.group.world_members(), needed));
+    // All members receive 0 or 1 (whether some member has no place), the number of the group to close (0 for none), and
+    // the new group's number.
+    std::array<std::uint64_t, 3> order{};
+    for (const Bytes& words : gather(wish)) {
+      if (!words.empty()) order[0] = 1;
+      if (order[1] == 0) order[1] = number_of(words);
     }
-    order[2] = next_number(members_.world_members.front());
-  }
-  const auto* const begin = reinterpret_cast<const std::byte*>(order.data());
-  const Bytes told = share({begin, begin + sizeof order});
-  if (failed_ || told.size() != sizeof order) return false;
-  std::memcpy(order.data(), told.data(), sizeof order);
-  result_.number = order[2];
-  if (order[0] == 0) return true;
-  if (order[1] != 0) {
-    if (OpenGroup* const oldest = multicast_table::find(order[1])) {
-      oldest->close();
-      multicast_table::evicted();
+    if (coordinates()) order[2] = next_number();
+    const auto* const begin = reinterpret_cast<const std::byte*>(order.data());
+    const Bytes told = share({begin, begin + sizeof order});
+    if (failed_ || told.size() != sizeof order) return false;
+    std::memcpy(order.data(), told.data(), sizeof order);
+    members_.group.set_number(order[2]);
+    if (order[0] == 0) return true;
+    if (order[1] == 0) {
+      result_.reason = "the budget of " + std::to_string(budget) +
+                       " groups is used up, and no group of these ranks can be closed (ANTIPHON_MULTICAST_GROUPS)";
+      return false;
     }
+    if (!close_other(order[1])) needed.push_back(order[1]);
   }
-  const bool still = roles_.leads && multicast_table::open_count() >= world.settings.multicast_groups;
-  return agree(still ? "the budget of " + std::to_string(world.settings.multicast_groups) +
-                           " groups is used up, and no group of these ranks can be closed (ANTIPHON_MULTICAST_GROUPS)"
-                     : "");
+}
+
+/// Closes the group of this number on all its members, which are here. Returns false if that cannot be now: a member is
+/// in one of its runs, or before one that others have behind them. Otherwise nobody needs anything from another. A
+/// member that is no longer in it has left because nobody will use it.
+bool MulticastOpening::close_other(std::uint64_t number) {
+  const auto group = multicast_table::find(number);
+  const auto runs = group ? group->begin_closing() : std::nullopt;
+  Bytes vote;
+  if (group) vote = bytes_of(runs.value_or(0));
+  Bytes common;
+  bool agreed = true;
+  for (const Bytes& words : gather(vote)) {
+    if (words.empty()) continue;
+    if (common.empty()) common = words;
+    agreed = agreed && words == common && number_of(words) != 0;
+  }
+  agreed = !share(Bytes(agreed ? 1 : 0)).empty() && !failed_;
+  if (!runs) return agreed;
+  if (agreed) {
+    group->close();
+    multicast_table::evicted();
+  } else {
+    group->stay_open();
+  }
+  return agreed;
 }
 
 bool MulticastOpening::gather_addresses(std::vector<std::vector<multicast::Address>>& all) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "antiphon/multicast.hpp"
+#include "multicast/open_groups.hpp"
 #include "multicast/roles.hpp"
 
 namespace antiphon::mpi {
@@ -23,13 +24,12 @@ class MulticastOpening {
     MPI_Comm comm;  ///< Antiphon's own
     int rank;
     const MulticastRoles& roles;
-    const std::vector<int>& world_members;
+    OpenGroup& group;
   };
   struct Result {
     bool open = false;
-    bool refused = false;  ///< permanently
-    std::string reason;    ///< why it is not open
-    std::uint64_t number = 0;
+    bool refused = false;                         ///< permanently
+    std::string reason;                           ///< why it is not open
     std::unique_ptr<multicast::Group> transport;  ///< at leaders, if it is open
   };
 
@@ -52,6 +52,7 @@ class MulticastOpening {
   bool agree(const std::string& objection);
 
   bool make_room();
+  bool close_other(std::uint64_t number);
   bool connect();
   bool gather_addresses(std::vector<std::vector<multicast::Address>>& all);
   bool join(const std::vector<std::vector<multicast::Address>>& all);

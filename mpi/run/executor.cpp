@@ -50,10 +50,18 @@ int Executor::begin(const Binding& binding) {
   if (carrier_) carrier_->begin();
   const int rc = start_all();
   only_waits_ = messages_.active() == all_messages_;
+  return note_end(rc);
+}
+
+int Executor::go_on(Waiting& waiting) { return note_end(move_on(waiting)); }
+
+/// Tells the carrier if the run is over, because all is done or of this error.
+int Executor::note_end(int rc) {
+  if (carrier_ && (rc != MPI_SUCCESS || done())) carrier_->end();
   return rc;
 }
 
-int Executor::go_on(Waiting& waiting) {
+int Executor::move_on(Waiting& waiting) {
   while (!done()) {
     // The in-process verifier excludes schedules that get stuck; if one still does, an error is better than an endless
     // loop.

@@ -65,6 +65,8 @@ class Executor final : public Runner {
   using Piece = Progress::Piece;
 
   int go_on(Waiting& waiting) override;
+  int move_on(Waiting& waiting);
+  int note_end(int rc);
   int look(Waiting& waiting, bool& moved);
   int wait_for_all(bool& moved);
   int start_all();

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "call/greatest_tag.hpp"
 #include "compress/cost.hpp"
 #include "job/progress.hpp"
 #include "job/warn.hpp"
@@ -11,22 +12,13 @@
 
 namespace antiphon::mpi {
 
-namespace {
-
-/// Messages between a leader and its followers have a tag for each sender, above all tags of schedules.
-constexpr int first_follower_tag = 20000;
-constexpr int follower_tags = 8192;
-int tag_of_sender(int rank) { return first_follower_tag + rank % follower_tags; }
-
-}  // namespace
-
 void use_groups(Executor& executor, MulticastGroups& groups, int senders) {
   if (executor.schedule().groups().empty()) return;
   executor.use_carrier(std::make_unique<GroupMulticasts>(executor.parts(), groups, senders));
 }
 
 GroupMulticasts::GroupMulticasts(const Executor::Parts& parts, MulticastGroups& groups, int senders)
-    : parts_(parts), lanes_(parts.schedule, parts.rank, groups, senders) {
+    : parts_(parts), tags_(own_tags(parts.messages.comm())), lanes_(parts.schedule, parts.rank, groups, senders) {
   for (OpId id = 0; id < parts_.schedule.ops().size(); ++id) {
     if (parts_.schedule.ops()[id].group >= 0) under_way_.add(id);
   }
@@ -42,11 +34,9 @@ int GroupMulticasts::start(const Piece& piece) {
   const int sender = sender_of(piece);
   under_way_.of(piece) = {.steps = 1, .follower_sends = part == MulticastPart::relay};
   switch (part) {
-    case MulticastPart::hand_in:
-      return parts_.messages.send(piece, lanes_.roles(piece.op).leader, tag_of_sender(sender));
-    case MulticastPart::take:
-      return parts_.messages.receive(piece, lanes_.roles(piece.op).leader, tag_of_sender(sender));
-    case MulticastPart::relay: return parts_.messages.receive(piece, sender, tag_of_sender(sender));
+    case MulticastPart::hand_in: return parts_.messages.send(piece, lanes_.roles(piece.op).leader, tag_of(sender));
+    case MulticastPart::take: return parts_.messages.receive(piece, lanes_.roles(piece.op).leader, tag_of(sender));
+    case MulticastPart::relay: return parts_.messages.receive(piece, sender, tag_of(sender));
     case MulticastPart::send: hand_to_group(piece); return pass_on(piece);
     case MulticastPart::receive: hand_to_group(piece); return MPI_SUCCESS;
     case MulticastPart::fan_out: break;
@@ -65,7 +55,7 @@ int GroupMulticasts::pass_on(const Piece& piece) {
   int& steps = under_way_.of(piece).steps;
   for (const int follower : lanes_.roles(piece.op).followers) {
     if (follower == sender) continue;
-    if (const int rc = parts_.messages.send(piece, follower, tag_of_sender(sender)); rc != MPI_SUCCESS) return rc;
+    if (const int rc = parts_.messages.send(piece, follower, tag_of(sender)); rc != MPI_SUCCESS) return rc;
     ++steps;
   }
   return MPI_SUCCESS;

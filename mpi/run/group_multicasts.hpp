@@ -5,6 +5,7 @@
 
 #include <mpi.h>
 
+#include "call/own_tags.hpp"
 #include "multicast/lanes.hpp"
 #include "run/executor.hpp"
 #include "run/fan_out.hpp"
@@ -23,6 +24,7 @@ class GroupMulticasts final : public MulticastCarrier {
   GroupMulticasts(const Executor::Parts& parts, MulticastGroups& groups, int senders);
 
   void begin() override { lanes_.begin(); }
+  void end() override { lanes_.end(); }
   [[nodiscard]] bool carries(OpId op) const override { return lanes_.part(op) != MulticastPart::fan_out; }
   int start(const Piece& piece) override;
   int finish_message(const Piece& piece) override;
@@ -39,12 +41,14 @@ class GroupMulticasts final : public MulticastCarrier {
   };
 
   [[nodiscard]] int sender_of(const Piece& piece) const;
+  [[nodiscard]] int tag_of(int sender) const { return tags_.of_sender(sender); }
   int pass_on(const Piece& piece);
   void hand_to_group(const Piece& piece);
   int note_silence(Waiting& waiting, std::int64_t slept_ns);
   [[nodiscard]] bool library_is_needed(const Waiting& waiting) const;
 
   Executor::Parts parts_;
+  OwnTags tags_;
   MulticastLanes lanes_;
   PerPiece<UnderWay> under_way_;
 };

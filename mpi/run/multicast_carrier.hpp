@@ -21,6 +21,8 @@ class MulticastCarrier {
 
   /// Prepares a run; called before each one. Collective over the members of the schedule's groups.
   virtual void begin() = 0;
+  /// Notes that the run is over; called after each one, also if it has failed.
+  virtual void end() = 0;
   /// Tells whether it carries this operation in this run.
   [[nodiscard]] virtual bool carries(OpId op) const = 0;
   /// Takes a piece of a carried operation that may start now.

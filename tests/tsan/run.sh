@@ -11,7 +11,7 @@ run() { # RANKS SETTINGS PROGRAM ARGUMENTS…
   ranks=$1 settings=$2 program=$3
   shift 3
   echo "==> $settings $program $*"
-  "$mpi/bin/mpicc" -O1 -g -fsanitize=thread -o "$build/$program" "tests/mpi/programs/$program.c" -lpthread -lm
+  "$mpi/bin/mpicc" -O1 -g -fsanitize=thread -Iinclude -o "$build/$program" "tests/mpi/programs/$program.c" -lpthread -lm -ldl
   # Without fixed addresses, the sanitizer of older compilers has no room for its shadow memory on new systems. It takes
   # addresses of other processes for this one's, so no memory is read across processes. UCX's hooks of memory events run
   # in threads that the sanitizer has already ended.
@@ -26,4 +26,5 @@ run 4 "ANTIPHON_FORCE=*:on;gatherv:binomial" outstanding lifetimes
 run 3 "ANTIPHON_FORCE=*:on ANTIPHON_PROGRESS=thread" sleeper
 run 3 "ANTIPHON_FORCE=*:on ANTIPHON_COMPRESS=force" outstanding threads
 run 3 "ANTIPHON_COMPRESS=force" p2p_order threads
+run 2 "ANTIPHON_FORCE=bcast:multicast ANTIPHON_NODES=a,b ANTIPHON_MULTICAST_INTERFACE=lo ANTIPHON_MULTICAST_GROUPS=3" multicast_groups threads
 run 3 "ANTIPHON_NODES=a*2,b ANTIPHON_LINK_BITS_PER_S=10000000" turns 150 0 in
