@@ -210,8 +210,8 @@ map run.trace --cores-per-node -3: '-3' is not a number above zero|map run.trace
 map run.trace --max-per-node ²: '²' is not a number
 traffic run.trace --phases 99999999999: 99999999999 phases: at most
 traffic run.trace --between 5:5: ends before it begins
-explain bcast -n 4 --bytes 8 --switches 0,0: --switches 0,0: expected
-explain --pattern uniform --switches 2,-1: --switches
+explain bcast -n 4 --bytes 8 --switches 0,0: --switches: '0,0' is no list
+explain --pattern uniform --switches 2,-1: --switches: '2,-1' is no list
 explain --pattern uniform -n 4 --switches 99999999999,1 --uplink-rate x: --uplink-rate: 'x' is not a rate
 explain bcast -n 4 --bytes HUGE: is too large|explain bcast -n 4 --bytes 8 --link-rate HUGEgbit: is too large
 predict bcast -n 4 --sweep 1k-HUGE: is too large|compress-test run.trace --message-bytes HUGE: is too large

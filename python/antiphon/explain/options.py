@@ -55,7 +55,9 @@ def switch_counts(text: str) -> list[int]:
     """Returns how many nodes --switches puts behind each switch."""
     counts = [whole_number(part.strip()) or 0 for part in text.split(",")]
     if not all(counts):
-        raise AntiphonError(f"--switches {text}: expected numbers above zero", hint="nodes behind each switch, as 8,8")
+        raise AntiphonError(
+            f"--switches: {text!r} is no list of numbers above zero", hint="nodes behind each switch, as 8,8"
+        )
     return counts
 
 

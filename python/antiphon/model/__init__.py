@@ -122,11 +122,12 @@ def read_profile(path: Path | None, *, packed_too: bool = False) -> str | None:
         core.query("profile", text=text)
     except core.CoreError as error:
         raise AntiphonError(f"{path}: {error.message}", hint=hint) from None
-    document = without_nulls(parse_json(text))
+    given = parse_json(text)
+    document = without_nulls(given)
     for name in _SECTIONS:
         if not isinstance(document.get(name, {}), dict):
             raise AntiphonError(f"{path}: {name}: expected an object", hint=hint)
-    return json.dumps(document) if "null" in text else text
+    return text if document == given else json.dumps(document)
 
 
 def element_bytes(collective: str, size: int) -> int:
