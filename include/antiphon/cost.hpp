@@ -115,17 +115,18 @@ struct BarrierPart {
 /// A library's barrier: its parts run one after the other.
 using Barrier = std::vector<BarrierPart>;
 
-/// Predicts one algorithm with all its parameters; nothing where it does not support the call. With a `barrier`, the
-/// time is what a benchmark measures that repeats barrier and call: ranks leave the barrier one after the other, and
-/// the last call has used part of the ports' bursts.
+/// Predicts one algorithm with all its parameters; nothing where it does not support the call, or too few ranks to
+/// extrapolate from. With a `barrier`, the time is what a benchmark measures that repeats barrier and call: ranks leave
+/// the barrier one after the other, and the last call has used part of the ports' bursts.
 std::optional<Prediction> predict(const PredictedCall& call, const Algorithm& algorithm, const Parameters& parameters,
                                   const Cluster& cluster, const Barrier* barrier = nullptr,
                                   const PredictionLimits& limits = {});
 
-/// Predicts the same, extrapolated from P0, 2 P0 and 4 P0 ranks as a + b P + c log2 P, the terms of chains and trees.
-/// predict() does this where evaluating all ranks would take too long.
-double predict_from_fewer_ranks(const PredictedCall& call, const Algorithm& algorithm, const Parameters& parameters,
-                                const Cluster& cluster);
+/// Predicts the same, extrapolated from P0, 2 P0 and 4 P0 ranks as a + b P + c log2 P, the terms of chains and trees;
+/// nothing where the algorithm supports too few of them. predict() does this where evaluating all ranks would take too
+/// long.
+std::optional<double> predict_from_fewer_ranks(const PredictedCall& call, const Algorithm& algorithm,
+                                               const Parameters& parameters, const Cluster& cluster);
 
 /// A candidate with its prediction.
 struct RankedChoice {

@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <memory>
 
 #include "antiphon/cost.hpp"
-#include "antiphon/error.hpp"
 #include "antiphon/index.hpp"
-#include "cost/benchmark.hpp"
+#include "cost/call_evaluator.hpp"
 #include "cost/growth.hpp"
 #include "cost/in_order.hpp"
 #include "cost/link_loads.hpp"
-#include "cost/pieces.hpp"
-#include "cost/simulation.hpp"
 #include "cost/values.hpp"
 #include "cost/whole_nodes.hpp"
 
@@ -22,19 +17,7 @@ namespace antiphon {
 
 namespace {
 
-/// Up to these numbers of ranks and pieces all ranks are evaluated, even where fewer would do. Where nodes share cores,
-/// one rank represents others badly, because their turns differ.
-constexpr int few_ranks = 32;
-constexpr int few_ranks_on_shared_cores = 256;
-/// With more ranks, an evaluation stops after this many rates of flows (half a second), and the result is extrapolated
-/// from half of these ranks instead.
-constexpr int many_ranks = few_ranks_on_shared_cores;
-constexpr std::int64_t most_rate_updates = 2'000'000;
 constexpr int many_messages_ranks = 1024;
-/// A short call is evaluated in several orders of turns. A call that takes longer than 100 rounds of all ranks depends
-/// little on the order.
-constexpr std::uint32_t orders_of_turns = 5;
-constexpr double long_rounds = 100;
 /// An extrapolation starts from at least this many ranks, or goes up to at least this many nodes with several each.
 constexpr int least_ranks = 8;
 constexpr int least_nodes = 16;
@@ -43,12 +26,12 @@ constexpr int few_nodes = 8;
 /// What grows with the nodes is looked at with so many switches, if there are several.
 constexpr int few_switches = 4;
 
-/// Builds the schedules of one call, and evaluates all of them or those that stand for all.
-class Predictor {
+/// Predicts one call: evaluates it, or extrapolates it from fewer ranks or shorter messages.
+class Predictor : CallEvaluator {
  public:
   Predictor(const PredictedCall& call, const Algorithm& algorithm, const Parameters& parameters,
             const PredictionLimits& limits = {})
-      : call_(call), algorithm_(algorithm), parameters_(resolve_parameters(algorithm, parameters)), limits_(limits) {}
+      : CallEvaluator(call, algorithm, parameters, limits) {}
 
   /// Takes the groups of ranks from where the cluster's ranks stand, and returns it.
   Cluster stand_along(Cluster cluster) {
@@ -60,44 +43,34 @@ class Predictor {
     return ranks > call_.root && supports(algorithm_, problem_of(call_, 0, ranks, algorithm_, parameters_));
   }
 
-  [[nodiscard]] Prediction predict(const Cluster& cluster, const Barrier* barrier) const {
-    Prediction prediction = predicted(cluster, barrier);
-    prediction.pieces = effort_->pieces;
-    prediction.given_up = effort_->given_up && std::isinf(prediction.seconds);
+  /// Returns nothing where there are too few ranks to extrapolate from.
+  [[nodiscard]] std::optional<Prediction> predict(const Cluster& cluster, const Barrier* barrier) const {
+    auto prediction = predicted(cluster, barrier);
+    if (!prediction) return std::nullopt;
+    prediction->pieces = effort_->pieces;
+    prediction->given_up = effort_->given_up && std::isinf(prediction->seconds);
     return prediction;
   }
 
   /// Extrapolates from P0, 2 P0, 4 P0 and 8 P0 ranks: one part grows with each rank, another with each doubling.
-  [[nodiscard]] double over_ranks(const Cluster& cluster) const {
-    const PredictedCall call = from_first();
+  /// Returns nothing where the algorithm supports too few of them.
+  [[nodiscard]] std::optional<double> over_ranks(const Cluster& cluster) const {
     PredictionLimits limits = limits_;  // What fewer ranks do not do in the time that is given, more do not either.
     limits.max_ranks = std::numeric_limits<int>::max();
     const int unit = whole_nodes(cluster, limits_);
     if (is_quick(limits_) && unit > 1) limits.max_pieces = std::min(limits_.max_pieces, most_quick_pieces);
-    Predictor smaller = another(call, limits);
+    Predictor smaller = another(from_first(), limits);
     if (cluster.ranks() > very_many_ranks) smaller.rate_updates_ = most_rate_updates / 4;
-    int most = smaller.most_ranks_before(cluster, limits_);
-    const int fewer = std::max(many_ranks / 2, least_nodes * unit);
-    const auto with = [&](int ranks) { return smaller.stand_along(cluster.resized(ranks)); };
-    if (most >= cluster.ranks()) return smaller.predict(smaller.stand_along(cluster), nullptr).seconds;
-    auto largest = smaller.evaluate_what_can_be(with(most), nullptr);
-    while (!largest && most / 2 >= std::max(4 * least_ranks, fewest_nodes * unit)) {
-      most = most > fewer ? fewer : most / 2;
-      largest = smaller.evaluate_what_can_be(with(most), nullptr);
-    }
-    // A single node says nothing of the network, and has no switches.
-    Parts parts{{}, 0, most};
-    parts.seconds[3] = largest ? largest->seconds : smaller.predict(with(most), nullptr).seconds;
-    while (parts.first < 2 && unit > 1 && most >> (3 - parts.first) <= unit) ++parts.first;
-    double last_s = parts.seconds[3];
-    for (std::size_t i = parts.first; std::isfinite(last_s) && i < 3; ++i)
-      last_s = parts.seconds[i] = smaller.predict(with(most >> (3 - i)), nullptr).seconds;
-    if (!std::isfinite(last_s)) return last_s;
-    const auto seen = is_quick(limits_) ? growth_seen(parts) : std::nullopt;
-    const double seconds = beyond(parts, cluster.ranks(), seen ? *seen : growth(cluster));
+    const int most = smaller.most_ranks_before(cluster, limits_);
+    if (most >= cluster.ranks()) return seconds_of(smaller.predict(smaller.stand_along(cluster), nullptr));
+    const auto parts = smaller.parts_of(cluster, most, unit);
+    if (!parts) return std::nullopt;
+    if (const double last_s = parts->seconds[parts->first]; !std::isfinite(last_s)) return last_s;
+    const auto seen = is_quick(limits_) ? growth_seen(*parts) : std::nullopt;
+    const double seconds = beyond(*parts, cluster.ranks(), seen ? *seen : growth(cluster));
     if (is_quick(limits_) || has_root(call_.collective)) return seconds;
-    const double links_before_s = smaller.links_s(with(most));
-    return along_links(seconds, parts.seconds[3], links_before_s, links_before_s > 0 ? links_s(cluster) : 0);
+    const double links_before_s = smaller.links_s(smaller.stand_along(cluster.resized(parts->most)));
+    return along_links(seconds, parts->seconds[3], links_before_s, links_before_s > 0 ? links_s(cluster) : 0);
   }
 
  private:
@@ -107,15 +80,50 @@ class Predictor {
     call.root = 0;
     return call;
   }
+  static std::optional<double> seconds_of(const std::optional<Prediction>& prediction) {
+    return prediction ? std::optional(prediction->seconds) : std::nullopt;
+  }
+  static std::optional<Prediction> no_less(std::optional<double> seconds, double least_s) {
+    if (!seconds) return std::nullopt;
+    return Prediction{std::max(*seconds, least_s), Method::extrapolated};
+  }
   /// Returns what predicts a part of this prediction.
   [[nodiscard]] Predictor another(const PredictedCall& call, const PredictionLimits& limits) const {
     Predictor other(call, algorithm_, parameters_, limits);
     other.effort_ = effort_;
     return other;
   }
-  [[nodiscard]] double give_up() const {
-    effort_->given_up = true;
-    return std::numeric_limits<double>::infinity();
+
+  /// Predicts all, half, a quarter and an eighth of `most` of the cluster's ranks, or of fewer where that takes long.
+  /// Returns nothing where the algorithm does not support half of them, for instance since they are on one switch.
+  [[nodiscard]] std::optional<Parts> parts_of(const Cluster& cluster, int most, int unit) {
+    const auto with = [&](int ranks) -> std::optional<Cluster> {
+      Cluster part = stand_along(cluster.resized(ranks));
+      // On a single node, what is nested is what goes on within each node.
+      return algorithm_.levels || supported(ranks) ? std::optional(std::move(part)) : std::nullopt;
+    };
+    const int fewer = std::max(many_ranks / 2, least_nodes * unit);
+    const auto may_halve = [&] { return most / 2 >= std::max(4 * least_ranks, fewest_nodes * unit); };
+    auto part = with(most);
+    auto largest = part ? evaluate_what_can_be(*part, nullptr) : std::nullopt;
+    while (part && !largest && may_halve()) {
+      most = most > fewer ? fewer : most / 2;
+      part = with(most);
+      largest = part ? evaluate_what_can_be(*part, nullptr) : std::nullopt;
+    }
+    if (part && !largest) largest = predict(*part, nullptr);
+    if (!largest) return std::nullopt;
+    Parts parts{{0, 0, 0, largest->seconds}, 3, most};
+    for (; parts.first > 0 && std::isfinite(parts.seconds[parts.first]); --parts.first) {
+      const int ranks = most >> (4 - parts.first);
+      // A single node says nothing of the network.
+      if (parts.first < 3 && unit > 1 && ranks <= unit) break;
+      part = with(ranks);
+      const auto seconds = part ? seconds_of(predict(*part, nullptr)) : std::nullopt;
+      if (!seconds) break;
+      parts.seconds[parts.first - 1] = *seconds;
+    }
+    return parts.first < 3 || std::isinf(parts.seconds[3]) ? std::optional(parts) : std::nullopt;
   }
 
   /// Returns what the links of a regular tree need, or 0. Schedules of many leaders take long to build.
@@ -158,27 +166,27 @@ class Predictor {
     return growth_of([&](int count) { return on_few_switches(count).all_schedules(count); }, ranks, per_node);
   }
 
-  [[nodiscard]] Prediction predicted(const Cluster& cluster, const Barrier* barrier) const {
+  [[nodiscard]] std::optional<Prediction> predicted(const Cluster& cluster, const Barrier* barrier) const {
     if (cluster.ranks() > limits_.max_ranks) return predicted_quickly(cluster);
     // To build schedules of very many messages takes longer than to extrapolate from fewer ranks.
     const bool very_many = cluster.ranks() > very_many_ranks;
     const Predictor first = another(from_first(), limits_);
     if (very_many && pieces_of(first.schedule(0, many_messages_ranks)) * cluster.period() > most_pieces / 4)
-      return {over_ranks_of_any_length(cluster), Method::extrapolated};
+      return no_less(over_ranks_of_any_length(cluster), 0);
     // The schedules of very many ranks take long to build, too, where no few of them stand for all.
     if (const auto evaluated = very_many ? evaluate_symmetric(cluster) : evaluate_what_can_be(cluster, barrier))
-      return *evaluated;
-    return {std::max(extrapolated(cluster, barrier), least_s(cluster)), Method::extrapolated};
+      return evaluated;
+    return no_less(extrapolated(cluster, barrier), least_s(cluster));
   }
 
-  [[nodiscard]] Prediction predicted_quickly(const Cluster& cluster) const {
+  [[nodiscard]] std::optional<Prediction> predicted_quickly(const Cluster& cluster) const {
     if (has_root(call_.collective) || cluster.ranks() > soon_ranks)
-      return {over_ranks_of_any_length(cluster), Method::extrapolated};
+      return no_less(over_ranks_of_any_length(cluster), 0);
     const double least = least_s(cluster);
     const auto of_few = cluster.cores() == 0 ? predicted_by_few(cluster, least) : std::nullopt;
-    if (of_few && !effort_->given_up) return *of_few;
+    if (of_few && !effort_->given_up) return of_few;
     effort_->given_up = false;
-    return {std::max(over_ranks_of_any_length(cluster), least), Method::extrapolated};
+    return no_less(over_ranks_of_any_length(cluster), least);
   }
 
   /// Where few ranks stand for all, they tell more than what fewer ranks would do. With a root all are different.
@@ -186,25 +194,25 @@ class Predictor {
     const std::int64_t most = std::clamp(static_cast<std::int64_t>(least * pieces_per_s), soon_pieces, few_pieces);
     if (const auto symmetric = pieces_of_few(cluster) <= most ? evaluate_symmetric(cluster) : std::nullopt)
       return symmetric;
-    const auto seconds = over_bytes_of_few(cluster, most / 2);
-    return seconds ? std::optional(Prediction{std::max(*seconds, least), Method::extrapolated}) : std::nullopt;
+    return no_less(over_bytes_of_few(cluster, most / 2), least);
   }
 
-  [[nodiscard]] double extrapolated(const Cluster& cluster, const Barrier* barrier) const {
+  [[nodiscard]] std::optional<double> extrapolated(const Cluster& cluster, const Barrier* barrier) const {
     if (most_pieces_ < most_pieces) return give_up();
     const bool few = whole_nodes(cluster, limits_) > 1 && cluster.nodes() <= least_nodes;
     if (cluster.ranks() <= 4 * least_ranks) return over_bytes(cluster, barrier);
     const bool alike = whole_nodes(cluster, limits_) == cluster.period();
-    if (const auto seconds = alike ? over_bytes_of_few(cluster, most_pieces) : std::nullopt) return *seconds;
+    if (const auto seconds = alike ? over_bytes_of_few(cluster, most_pieces) : std::nullopt) return seconds;
     if (few && (cluster.nodes() <= fewest_nodes || shrinks(cluster.ranks()))) return over_bytes(cluster, barrier);
     return over_ranks_of_any_length(cluster);
   }
 
   /// Where a message is cut into shorter blocks for more ranks, their bytes hide at first how their number grows.
-  [[nodiscard]] double over_ranks_of_any_length(const Cluster& cluster) const {
+  [[nodiscard]] std::optional<double> over_ranks_of_any_length(const Cluster& cluster) const {
     const Predictor least = another(shortest(cluster.ranks()), limits_);
     const bool may_hide = !has_blocks(call_.collective) && (!is_quick(limits_) || whole_nodes(cluster, limits_) > 1);
-    return std::max(over_ranks(cluster), may_hide && least.call_.bytes < call_.bytes ? least.over_ranks(cluster) : 0);
+    const bool hides = may_hide && least.call_.bytes < call_.bytes;
+    return std::max(over_ranks(cluster), hides ? least.over_ranks(cluster) : std::nullopt);
   }
 
   /// Tells whether shorter messages have fewer pieces, few enough to evaluate them.
@@ -232,153 +240,58 @@ class Predictor {
     return leaders_of(algorithm_, parameters_, call_) * port_s(cluster, build, ranks, most_operations);
   }
 
-  /// Returns nothing if the evaluation would take long.
-  [[nodiscard]] std::optional<Prediction> evaluate_what_can_be(const Cluster& cluster, const Barrier* barrier) const {
-    const int few = cluster.cores() > 0 ? few_ranks_on_shared_cores : few_ranks;
-    const auto evaluated = [&](std::span<const Schedule> schedules) -> std::optional<Prediction> {
-      const auto seconds = evaluate_all(schedules, cluster, barrier);
-      return seconds ? std::optional(Prediction{*seconds, Method::evaluated}) : std::nullopt;
-    };
-    std::vector<Schedule> schedules;
-    if (cluster.ranks() <= few) {
-      schedules = all_schedules(cluster.ranks());
-      if (pieces_of(schedules) <= std::min(few_pieces, most_pieces_)) return evaluated(schedules);
-    }
-    if (const auto symmetric = evaluate_symmetric(cluster)) return symmetric;
-    const std::int64_t all = schedules.empty() ? total_pieces(cluster.ranks()) : pieces_of(schedules);
-    if (all > most_pieces_) return std::nullopt;
-    return evaluated(schedules.empty() ? all_schedules(cluster.ranks()) : schedules);
-  }
-
-  /// Returns nothing if no few ranks stand for all, or if these would take long.
-  [[nodiscard]] std::optional<Prediction> evaluate_symmetric(const Cluster& cluster) const {
-    // Very many ranks' schedules take long to compare, so what would be too many pieces comes first.
-    if (cluster.period() >= cluster.ranks() || pieces_of_few(cluster) > most_pieces_) return std::nullopt;
-    const auto build = [&](int rank) { return schedule(rank, cluster.ranks()); };
-    const Symmetry symmetry = find_symmetry(build, cluster.ranks(), cluster.period(), call_.root, is_quick(limits_));
-    if (symmetry.whole()) return std::nullopt;
-    return Prediction{evaluate_period(cluster, symmetry), Method::symmetric};
-  }
-
-  [[nodiscard]] Schedule schedule(int rank, int ranks) const {
-    Schedule built = algorithm_.build(problem_of(call_, rank, ranks, algorithm_, parameters_));
-    effort_->pieces += static_cast<std::int64_t>(built.ops().size()) / operations_a_piece;
-    return built;
-  }
-
-  [[nodiscard]] std::vector<Schedule> all_schedules(int ranks) const {
-    std::vector<Schedule> schedules;
-    for (int r = 0; r < ranks; ++r) schedules.push_back(schedule(r, ranks));
-    return schedules;
-  }
-
-  [[nodiscard]] std::int64_t total_pieces(int ranks) const {
-    if (ranks <= few_ranks) return pieces_of(all_schedules(ranks));
-    return about_all_pieces([&](int rank) { return pieces_of(schedule(rank, ranks)); }, call_.root, ranks);
-  }
-
-  /// Returns nothing if computing the rates of many ranks' flows would take long.
-  [[nodiscard]] std::optional<double> evaluate_all(std::span<const Schedule> schedules, const Cluster& cluster,
-                                                   const Barrier* barrier, bool patient = false) const {
-    const auto in_order = [&](std::uint32_t order) -> std::optional<double> {
-      if (barrier != nullptr && cluster.ranks() > 1) return evaluate_as_timed(schedules, cluster, *barrier, order);
-      EvaluationOptions options;
-      options.order = order;
-      options.max_seconds = limits_.max_seconds;
-      options.max_rate_updates = limits_.max_rate_updates;
-      if (cluster.ranks() > many_ranks && !patient)
-        options.max_rate_updates = std::min(rate_updates_, limits_.max_rate_updates);
-      const Evaluation evaluation = evaluate(schedules, cluster, options);
-      effort_->pieces += evaluation.pieces;
-      if (evaluation.given_up && (patient || cluster.ranks() <= many_ranks)) return give_up();
-      return evaluation.given_up ? std::nullopt : std::optional(evaluation.seconds);
-    };
-    // Where ranks share cores, the order of their turns is unknown. Short calls depend on it, so the result is the
-    // median over several orders.
-    const std::optional<double> first = in_order(1);
-    const double short_s = long_rounds * cluster.turn_s() * cluster.ranks_on_cores();
-    const bool long_call = first && *first > short_s;
-    if (!first || limits_.one_order || cluster.cores() == 0 || cluster.ranks() > few_ranks_on_shared_cores || long_call)
-      return first;
-    std::vector<double> seconds{*first};
-    for (std::uint32_t order = 2; order <= orders_of_turns; ++order) seconds.push_back(*in_order(order));
-    std::sort(seconds.begin(), seconds.end());
-    return seconds[seconds.size() / 2];
-  }
-
-  [[nodiscard]] double evaluate_period(const Cluster& cluster, const Symmetry& symmetry) const {
-    std::vector<Schedule> schedules;
-    for (int r = 0; r < symmetry.period; ++r) schedules.push_back(schedule(r, cluster.ranks()));
-    EvaluationOptions options;
-    options.max_seconds = limits_.max_seconds;
-    options.max_rate_updates = limits_.max_rate_updates;
-    const Evaluation evaluation = CostSimulation(schedules, cluster, symmetry, options).run();
-    effort_->pieces += evaluation.pieces;
-    return evaluation.given_up ? give_up() : evaluation.seconds;
-  }
-
-  /// Extrapolates long messages: each doubling adds twice what the doubling before added.
-  [[nodiscard]] double over_bytes(const Cluster& cluster, const Barrier* barrier) const {
+  /// Extrapolates long messages: each doubling adds twice what the doubling before added. `evaluate` returns a shorter
+  /// call's time, or nothing where that takes long. Halving keeps the way in which bcast and allreduce divide messages
+  /// into blocks, as long as these have elements.
+  template <typename Evaluate>
+  [[nodiscard]] std::optional<double> over_shorter(const Evaluate& evaluate) const {
     PredictedCall call = call_;
-    const auto shorter = [&] { return another(call, {}); };
-    const std::int64_t most = cluster.ranks() > many_ranks ? most_pieces / 8 : most_pieces / 2;
-    do {
+    std::optional<double> twice;
+    while (!twice && is_halved_twice(call)) {
       call.bytes /= 2;
-    } while (shorter().total_pieces(cluster.ranks()) > most && call.bytes > call.element_bytes * 2);
-    // Halving keeps the way in which bcast and allreduce divide the message into blocks.
-    const double more = static_cast<double>(call.bytes);
-    const auto seconds = [&] {
-      const Predictor now = shorter();
-      constexpr bool patient = true;
-      return *now.evaluate_all(now.all_schedules(cluster.ranks()), cluster, barrier, patient);
-    };
-    const double twice = seconds();
-    if (std::isinf(twice)) return twice;
+      twice = evaluate(call);
+    }
+    if (!twice || std::isinf(*twice)) return twice;
+    const std::int64_t longer = call.bytes;
     call.bytes /= 2;
-    const double once = seconds();
-    return twice + (twice - once) * 2 * (static_cast<double>(call_.bytes) - more) / more;
+    const std::optional<double> once = evaluate(call);
+    if (!once) return std::nullopt;
+    const auto per = static_cast<double>(longer - call.bytes);
+    return *twice + (*twice - *once) * static_cast<double>(call_.bytes - longer) / per;
+  }
+  static bool is_halved_twice(const PredictedCall& call) { return call.bytes >= 4 * call.element_bytes; }
+
+  /// Extrapolates from messages that all ranks are evaluated for, however long that takes for the shortest.
+  [[nodiscard]] double over_bytes(const Cluster& cluster, const Barrier* barrier) const {
+    const std::int64_t most = cluster.ranks() > many_ranks ? most_pieces / 8 : most_pieces / 2;
+    const auto evaluate = [&](const PredictedCall& call) -> std::optional<double> {
+      const Predictor shorter = another(call, {});
+      if (is_halved_twice(call) && shorter.total_pieces(cluster.ranks()) > most) return std::nullopt;
+      constexpr bool patient = true;
+      return shorter.evaluate_all(shorter.all_schedules(cluster.ranks()), cluster, barrier, patient);
+    };
+    const auto seconds = over_shorter(evaluate);
+    return seconds ? *seconds : *evaluate(call_);
   }
 
-  /// Extrapolates long messages where few ranks stand for all; returns nothing where none do, or messages are short.
+  /// Extrapolates where few ranks stand for all; returns nothing where none do, or messages are short.
   [[nodiscard]] std::optional<double> over_bytes_of_few(const Cluster& cluster, std::int64_t most) const {
     const auto build = [&](int rank) { return schedule(rank, cluster.ranks()); };
     if (another(shortest(cluster.ranks()), {}).pieces_of_few(cluster) > most) return std::nullopt;
     const Symmetry symmetry = find_symmetry(build, cluster.ranks(), cluster.period(), call_.root, is_quick(limits_));
     if (symmetry.whole()) return std::nullopt;
-    PredictedCall call = call_;
-    const auto shorter = [&]() -> std::optional<double> {
-      const Predictor now = another(call, limits_);
-      if (now.pieces_of_few(cluster) > most) return std::nullopt;
-      return now.evaluate_period(cluster, symmetry);
-    };
-    std::optional<double> twice;
-    do call.bytes /= 2;
-    while (!(twice = shorter()) && call.bytes > call.element_bytes * 4);
-    const auto more = static_cast<double>(call_.bytes - call.bytes);
-    call.bytes /= 2;
-    const auto once = twice ? shorter() : std::nullopt;
-    if (!once || std::isinf(*twice)) return twice;
-    return *twice + (*twice - *once) * more / static_cast<double>(call.bytes);
+    return over_shorter([&](const PredictedCall& call) -> std::optional<double> {
+      const Predictor shorter = another(call, limits_);
+      if (shorter.pieces_of_few(cluster) > most) return std::nullopt;
+      return shorter.evaluate_period(cluster, symmetry);
+    });
   }
-
-  /// Returns the pieces of the ranks that would stand for all.
-  [[nodiscard]] std::int64_t pieces_of_few(const Cluster& cluster) const {
-    return pieces_of(schedule(0, cluster.ranks())) * cluster.period();
-  }
-
-  PredictedCall call_;
-  const Algorithm& algorithm_;
-  Parameters parameters_;
-  PredictionLimits limits_;
-  std::int64_t most_pieces_ = std::min(most_pieces, limits_.max_pieces);
-  std::int64_t rate_updates_ = most_rate_updates;
-  std::shared_ptr<Effort> effort_ = std::make_shared<Effort>();  ///< shared by all that predict parts
 };
 
 }  // namespace
 
-double predict_from_fewer_ranks(const PredictedCall& call, const Algorithm& algorithm, const Parameters& parameters,
-                                const Cluster& cluster) {
+std::optional<double> predict_from_fewer_ranks(const PredictedCall& call, const Algorithm& algorithm,
+                                               const Parameters& parameters, const Cluster& cluster) {
   return Predictor(call, algorithm, parameters).over_ranks(cluster);
 }
 

@@ -143,7 +143,7 @@ TEST_CASE("extrapolated from fewer ranks: as evaluated, within a few per cent") 
     const Choice choice = parse_choice(Collective::bcast, name);
     const Cluster cluster = Cluster::blocked(profile, 2000, 1);
     const double extrapolated =
-        predict_from_fewer_ranks({Collective::bcast, 65536}, *choice.algorithm, choice.parameters, cluster);
+        predict_from_fewer_ranks({Collective::bcast, 65536}, *choice.algorithm, choice.parameters, cluster).value();
     std::vector<Schedule> schedules;
     for (int r = 0; r < cluster.ranks(); ++r) {
       schedules.push_back(choice.algorithm->build(
@@ -160,7 +160,7 @@ TEST_CASE("parts of a tree of narrow links: its links do not slow the few messag
     CAPTURE(name);
     const Choice choice = parse_choice(Collective::bcast, name);
     const PredictedCall call{Collective::bcast, 65536};
-    const double extrapolated = predict_from_fewer_ranks(call, *choice.algorithm, choice.parameters, cluster);
+    const double extrapolated = predict_from_fewer_ranks(call, *choice.algorithm, choice.parameters, cluster).value();
     std::vector<Schedule> schedules;
     for (int r = 0; r < cluster.ranks(); ++r)
       schedules.push_back(
@@ -182,7 +182,7 @@ TEST_CASE("parts of a tree of few nodes: the load of its uplinks is known for al
       CAPTURE(less);
       const Choice choice = parse_choice(Collective::alltoall, name);
       const double extrapolated =
-          predict_from_fewer_ranks({Collective::alltoall, 4096}, *choice.algorithm, choice.parameters, cluster);
+          predict_from_fewer_ranks({Collective::alltoall, 4096}, *choice.algorithm, choice.parameters, cluster).value();
       CHECK(extrapolated / whole_s == near(1.05, 0.06));
     }
     CHECK(all_pairs_link_s(cluster, 4096) / whole_s == near(1, 1e-9));
