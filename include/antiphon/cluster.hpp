@@ -37,6 +37,9 @@ class Cluster {
   [[nodiscard]] const NodeEntry& entry(int node) const;
   [[nodiscard]] Scope scope(int a, int b) const;
   [[nodiscard]] const LinkClass& link(int from, int to) const { return profile_.link_class(scope(from, to)); }
+  /// Returns the class of the first rank's longest way: between nodes where there are several, in whatever order ranks
+  /// are dealt to them.
+  [[nodiscard]] const LinkClass& longest_link() const { return profile_.link_class(longest_); }
   /// Shifting all ranks by this number changes nothing, or in a regular tree of switches nothing but which messages
   /// cross which links. It is the number of ranks where there is no symmetry.
   [[nodiscard]] int period() const { return period_; }
@@ -73,6 +76,7 @@ class Cluster {
   std::vector<int> node_of_rank_;
   int nodes_ = 0;
   int period_ = 0;
+  Scope longest_ = Scope::core;
   int ranks_on_cores_ = 1;
   int cores_ = 0;
   std::vector<TreeLevel> tree_;

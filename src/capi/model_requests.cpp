@@ -124,7 +124,7 @@ std::vector<RankedChoice> predict_named(const JsonNode& choices, const Predicted
     if (choice.algorithm == nullptr) continue;
     const auto prediction = predict_one(call, choice, cluster, barrier, left_out);
     if (!prediction) continue;
-    const LinkClass& link = cluster.link(0, cluster.ranks() - 1);
+    const LinkClass& link = cluster.longest_link();
     candidates.push_back({choice.algorithm, choice.parameters, prediction->seconds, prediction->method,
                           closed_form_of(*choice.algorithm, choice.parameters, cluster.ranks(), call.bytes, link)});
   }
@@ -288,7 +288,7 @@ Json closed_forms_request(const JsonNode& request) {
     Json seconds = Json::array();
     for (const std::int64_t bytes : read_sizes(request)) {
       call.bytes = bytes;
-      seconds.push_back(form.seconds(call, cluster.link(0, cluster.ranks() - 1)));
+      seconds.push_back(form.seconds(call, cluster.longest_link()));
     }
     forms.push_back({{"name", form.name},
                      {"formula", form.formula},

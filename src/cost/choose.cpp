@@ -44,8 +44,8 @@ class Search {
         if (best_.parameters == before) break;
       }
     }
-    best_.closed_form_s = closed_form_of(algorithm_, best_.parameters, cluster_.ranks(), call_.bytes,
-                                         cluster_.link(0, cluster_.ranks() - 1));
+    best_.closed_form_s =
+        closed_form_of(algorithm_, best_.parameters, cluster_.ranks(), call_.bytes, cluster_.longest_link());
     return best_;
   }
   [[nodiscard]] const std::optional<LeftOut>& left_out() const { return left_out_; }

@@ -108,7 +108,10 @@ const LinkClass& Cluster::link_of_most(int from, int to, bool exchange) const {
 void Cluster::count() {
   nodes_ = *std::max_element(node_of_rank_.begin(), node_of_rank_.end()) + 1;
   std::vector<int> on(static_cast<std::size_t>(nodes_), 0);
-  for (const int n : node_of_rank_) ++on[static_cast<std::size_t>(n)];
+  for (int r = 0; r < ranks(); ++r) {
+    ++on[static_cast<std::size_t>(node(r))];
+    longest_ = std::max(longest_, scope(0, r));
+  }
   const int per_node = on[0];
   // There is a symmetry only where all nodes are alike and evenly filled, on one switch or on those of a regular tree.
   // Which symmetry it is depends on how ranks are dealt to nodes.

@@ -83,13 +83,13 @@ std::vector<std::int64_t> values_to_try(const Parameter& parameter, const Predic
 }
 
 double measured_port_share(const Cluster& cluster) {
-  const double one = cluster.link(0, cluster.ranks() - 1).connection_way_bytes_per_s;
+  const double one = cluster.longest_link().connection_way_bytes_per_s;
   return one > 0 ? std::min(1.0, one / cluster.profile().port_bytes_per_s()) : 1;
 }
 
 int lanes_of(Collective collective, const Cluster& cluster) {
   const double port = cluster.profile().port_bytes_per_s();
-  const double one = cluster.link(0, cluster.ranks() - 1).one_connection(port);
+  const double one = cluster.longest_link().one_connection(port);
   // Where a root sends to all, or gets from them, no other rank of its node does so.
   const bool by_one = has_root(collective) && has_blocks(collective);
   const double of_node = by_one ? 1 : static_cast<double>(cluster.ranks()) / cluster.nodes();

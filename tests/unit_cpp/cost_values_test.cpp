@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "antiphon/error.hpp"
+#include "cost/values.hpp"
 #include "cost_clusters.hpp"
 #include "most_ranks.hpp"
+#include "near.hpp"
 
 using namespace antiphon;
 
@@ -157,4 +159,19 @@ TEST_CASE("with few evaluations, a nested schedule still has the best of its way
   CHECK(value_of(*as_usual, "lanes") == 1);
   CHECK(value_of(*best, "lanes") > 1);
   CHECK(best->seconds < 0.5 * as_usual->seconds);
+}
+
+TEST_CASE("whether one connection fills a port is asked of a link between nodes, however ranks are dealt to them") {
+  Profile profile = Profile::guess(16, 3, 10e9);
+  HostFacts facts;
+  facts.connection_bits_per_s = 2'000'000'000;
+  profile.refine_guess(facts);
+  // The last of 33 ranks is on the first one's node.
+  for (const int ranks : {32, 33, 34, 48}) {
+    CAPTURE(ranks);
+    const Cluster dealt = Cluster::round_robin(profile, ranks, 16);
+    CHECK(measured_port_share(dealt) == near(0.2, 0.05));
+    CHECK(lanes_of(Collective::scatter, dealt) == 5);
+  }
+  CHECK(Cluster::blocked(profile, 3, 3).longest_link().scope == Scope::node);
 }
