@@ -2,8 +2,6 @@
 // DFCM of paper 3 as a codec of single frames (docs/reference/codecs/dfcm.md). It is slower than the other codecs and
 // usually compresses worse, so it serves only for comparisons and is used only when the caller asks for it.
 // DfcmPredictor is the form of the paper, with tables that are kept from frame to frame.
-#include <cstring>
-
 #include "codecs/codec.hpp"
 #include "codecs/predict/dfcm_predictor.hpp"
 
@@ -20,19 +18,7 @@ DfcmPredictor& fresh_predictor() {
 }
 
 std::size_t encode_body(const EncodeJob& job, Bytes out) {
-  if (out.size() < DfcmPredictor::bound(job.raw.size())) {
-    // The frame has less room than the worst case needs, so the codec writes to memory of its own first.
-    thread_local std::unique_ptr<std::uint8_t[]> room;
-    thread_local std::size_t room_bytes = 0;
-    const std::size_t needed = DfcmPredictor::bound(job.raw.size());
-    if (room_bytes < needed) room = std::make_unique_for_overwrite<std::uint8_t[]>(room_bytes = needed);
-    const std::size_t bytes = fresh_predictor().encode({u8_of(job.raw), job.raw.size()}, room.get());
-    if (bytes >= job.raw.size()) return 0;
-    std::memcpy(out.data(), room.get(), bytes);
-    return bytes;
-  }
-  const std::size_t bytes = fresh_predictor().encode({u8_of(job.raw), job.raw.size()}, u8_of(out));
-  return bytes < job.raw.size() ? bytes : 0;
+  return fresh_predictor().encode({u8_of(job.raw), job.raw.size()}, u8_of(out), job.raw.size() - 1);
 }
 
 Error decode_body(const DecodeJob& job) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares DFCM with a bit-by-bit transcription of the paper's sections 2.2 and 2.3, and checks round trips.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -250,7 +251,7 @@ TEST_CASE("dfcm: a worked example, and what the second message gains from the fi
   // As new, it would take 1290 for 0x50a: 13 zero digits and three more.
   CHECK(encoded(predictor, next_message()) == Octets(128, 0x0f));
   const Octets third = octets_of(std::vector<std::uint64_t>{2570});
-  predictor.begin_undoable();
+  predictor.begin_undoable(1);
   CHECK(encoded(predictor, third) == Octets{0x0f});
   predictor.undo();
   CHECK(encoded(predictor, third) == Octets{0x0f});
@@ -349,4 +350,39 @@ TEST_CASE("dfcm: damaged bodies end in an answer") {
     for (int k = 0; k < 3; ++k) changed[random() % changed.size()] = static_cast<std::uint8_t>(random());
     CHECK(antiphon::fuzz::dfcm(changed));
   }
+}
+
+TEST_CASE("dfcm: what can be undone takes no more than the table, and nothing once it is done") {
+  for (const std::size_t count : {std::size_t{128}, std::size_t{21845}, std::size_t{21846}, std::size_t{300'000}}) {
+    CAPTURE(count);
+    DfcmPredictor predictor, plain;
+    const Octets first = tens(10, 5000), second = noise(count, 2), third = tens(77, 128);
+    CHECK(encoded(predictor, first) == encoded(plain, first));
+    for (int times = 0; times < 2; ++times) {
+      predictor.begin_undoable(count);
+      encoded(predictor, second);
+      CHECK(predictor.held_bytes() > DfcmPredictor::table_bytes);
+      CHECK(predictor.held_bytes() <= 2 * DfcmPredictor::table_bytes);
+      predictor.undo();
+      CHECK(predictor.held_bytes() == DfcmPredictor::table_bytes);
+    }
+    predictor.begin_undoable(count);
+    CHECK(encoded(predictor, third) == encoded(plain, third));
+    predictor.keep();
+    CHECK(predictor.held_bytes() == DfcmPredictor::table_bytes);
+  }
+}
+
+TEST_CASE("dfcm: a code that would be too long is given up within its room") {
+  const Octets raw = noise(5000, 4);
+  DfcmPredictor sender, other;
+  Octets out(raw.size() + 32 + 8, 0x5a);
+  CHECK(sender.encode(raw, out.data(), raw.size() - 1) == 0);
+  CHECK(std::all_of(out.end() - 8, out.end(), [](std::uint8_t byte) { return byte == 0x5a; }));
+  const std::size_t bytes = encoded(other, raw).size();
+  Octets whole(bytes + 32);
+  sender.reset();
+  CHECK(sender.encode(raw, whole.data(), bytes - 1) == 0);
+  sender.reset();
+  CHECK(sender.encode(raw, whole.data(), bytes) == bytes);
 }

@@ -2,7 +2,6 @@
 #include "codecs/link/dfcm_streams.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 namespace antiphon::codec {
 
@@ -32,19 +31,15 @@ Frame DfcmEncoder::encode(std::int64_t tag, ConstBytes raw, const Options& optio
   Writer writer(u8_of(out) + frame_overhead_bytes);
   writer.varint(stream.id);
   const std::size_t before = frame_overhead_bytes + writer.written();
-  room_.resize(std::max(room_.size(), DfcmPredictor::bound(raw.size())));
-  stream.predictor.begin_undoable();
-  const std::size_t body = stream.predictor.encode({u8_of(raw), raw.size()}, room_.data());
-  std::size_t bytes = before + body;
-  if (longest(bytes, options) + most_around_bytes <= raw.size()) {
-    std::memcpy(out.data() + before, room_.data(), body);
-  } else {
-    bytes = 0;  // not shorter
-  }
+  stream.predictor.begin_undoable(raw.size() / 8);
+  const std::size_t body = stream.predictor.encode({u8_of(raw), raw.size()}, u8_of(out) + before, raw.size() - 1);
+  const bool shorter = body != 0 && longest(before + body, options) + most_around_bytes <= raw.size();
+  const std::size_t bytes = shorter ? before + body : 0;
   const Frame frame = finish_frame(raw, Id::dfcm, bytes, {true, stream.number, 0}, options, out);
   if (frame.codec == Id::stored) {
     stream.predictor.undo();
   } else {
+    stream.predictor.keep();
     stream.number = next_in_stream(stream.number);
   }
   return frame;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <map>
-#include <vector>
 
 #include "codecs/frame/frame.hpp"
 #include "codecs/predict/dfcm_predictor.hpp"
@@ -42,7 +42,6 @@ class DfcmEncoder {
 
   std::size_t most_;
   std::map<std::int64_t, Stream> streams_;  ///< by tag
-  std::vector<std::uint8_t> room_;
 };
 
 class DfcmDecoder {

@@ -25,18 +25,30 @@ void DfcmPredictor::reset() {
   hash_ = 0;
 }
 
-void DfcmPredictor::begin_undoable() {
-  undoable_ = true;
-  changed_.clear();
+void DfcmPredictor::begin_undoable(std::size_t values) {
+  logged_ = values <= table_bytes / sizeof(Changed);
+  if (logged_) {
+    changed_.reserve(values);
+  } else {
+    before_ = std::make_unique_for_overwrite<Line[]>(lines);
+    std::copy_n(table_.get(), lines, before_.get());
+  }
   last_before_ = last_;
   hash_before_ = hash_;
 }
 
 void DfcmPredictor::undo() {
   for (auto change = changed_.rbegin(); change != changed_.rend(); ++change) table_[change->index] = change->line;
-  changed_.clear();
+  if (before_ != nullptr) table_.swap(before_);
   last_ = last_before_;
   hash_ = hash_before_;
+  keep();
+}
+
+void DfcmPredictor::keep() {
+  logged_ = false;
+  changed_ = std::vector<Changed>();
+  before_.reset();
 }
 
 /// §2.3, prediction function: returns the latest difference, plus the drift between the last two if they are close.
@@ -51,18 +63,19 @@ inline std::uint64_t DfcmPredictor::predict() const {
 inline void DfcmPredictor::update(std::uint64_t value) {
   const std::uint64_t delta = value - last_;
   Line& line = table_[hash_];
-  if (undoable_) changed_.push_back({hash_, line});
+  if (logged_) changed_.push_back({hash_, line});
   line = {delta, line.latest};
   hash_ = (hash_ << 5 ^ top14(delta)) & (lines - 1);
   last_ = value;
 }
 
-std::size_t DfcmPredictor::encode(std::span<const std::uint8_t> raw, std::uint8_t* out) {
+std::size_t DfcmPredictor::encode(std::span<const std::uint8_t> raw, std::uint8_t* out, std::size_t most_bytes) {
   const std::size_t count = raw.size() / 8;
   std::uint8_t* to = out;
   unsigned begun = 0;      // number of bits of *to that are written
   std::uint64_t held = 0;  // those bits
   for (std::size_t i = 0; i < count; ++i) {
+    if (static_cast<std::size_t>(to - out) > most_bytes) return 0;
     std::uint64_t value;
     std::memcpy(&value, raw.data() + 8 * i, 8);
     const std::uint64_t difference = value ^ predict();
@@ -78,7 +91,8 @@ std::size_t DfcmPredictor::encode(std::span<const std::uint8_t> raw, std::uint8_
   to += begun != 0;
   const std::size_t rest = raw.size() % 8;
   if (rest != 0) std::memcpy(to, raw.data() + 8 * count, rest);
-  return static_cast<std::size_t>(to - out) + rest;
+  const std::size_t bytes = static_cast<std::size_t>(to - out) + rest;
+  return bytes > most_bytes ? 0 : bytes;
 }
 
 bool DfcmPredictor::decode(std::span<const std::uint8_t> body, std::span<std::uint8_t> raw_out) {

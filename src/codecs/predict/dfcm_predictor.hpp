@@ -25,8 +25,8 @@ class DfcmPredictor {
   static constexpr std::size_t bound(std::size_t raw_bytes) { return raw_bytes + raw_bytes / 16 + 32; }
 
   /// Encodes `raw` as 64-bit values and copies the remainder. Returns the bytes written to `out`, which has bound()
-  /// bytes.
-  std::size_t encode(std::span<const std::uint8_t> raw, std::uint8_t* out);
+  /// bytes, or 32 more than `most_bytes`. Stops and returns 0 where they would be more than `most_bytes`.
+  std::size_t encode(std::span<const std::uint8_t> raw, std::uint8_t* out, std::size_t most_bytes = SIZE_MAX);
 
   /// Decodes exactly `body` into `raw_out`. Returns false if encode() cannot have written `body` for that many bytes;
   /// the tables then differ from those of the other end.
@@ -35,9 +35,14 @@ class DfcmPredictor {
   /// Returns to the initial state.
   void reset();
 
-  /// Remembers what encode() changes from here on, so that undo() can take it back.
-  void begin_undoable();
+  /// Remembers what encode() changes in so many values, until undo() takes it back or keep() leaves it.
+  void begin_undoable(std::size_t values);
   void undo();
+  void keep();
+  /// Counts also what is remembered to be undone, at most as much as the table.
+  [[nodiscard]] std::size_t held_bytes() const {
+    return table_bytes + changed_.capacity() * sizeof(Changed) + (before_ == nullptr ? 0 : table_bytes);
+  }
 
  private:
   static constexpr std::size_t lines = std::size_t{1} << 15;
@@ -59,8 +64,9 @@ class DfcmPredictor {
   std::unique_ptr<Line[]> table_;
   std::uint64_t last_ = 0;
   std::uint32_t hash_ = 0;
-  bool undoable_ = false;
-  std::vector<Changed> changed_;  ///< since begin_undoable()
+  bool logged_ = false;
+  std::vector<Changed> changed_;    ///< since begin_undoable(); of many values, instead of that
+  std::unique_ptr<Line[]> before_;  ///< the whole table as it was
   std::uint64_t last_before_ = 0;
   std::uint32_t hash_before_ = 0;
 };
