@@ -211,35 +211,37 @@ void FlowNetwork::settle_rates() {
   dirty_.clear();
 }
 
-/// Gives each flow of the part its turn in its sender's port. Returns the number of turns.
-int FlowNetwork::take_turns() {
-  int turns = 0;
+/// Gives each flow of the part its turn in its sender's port.
+void FlowNetwork::take_turns() {
+  for (std::vector<FlowId>& flows : turns_) flows.clear();
   for (const FlowId id : part_flows_) {
-    int turn = 0;
+    std::size_t turn = 0;
     for (const FlowId other : resources_[flows_[id].route.resources[0]].flows) {
       if (other == id) break;
       turn += flows_[other].brief ? 1 : 0;
     }
     flows_[id].turn = turn;
-    turns = std::max(turns, turn + 1);
+    if (turns_.size() <= turn) turns_.resize(turn + 1);
+    turns_[turn].push_back(id);
   }
-  return turns;
 }
 
 void FlowNetwork::fill() {
-  for (const ResourceId r : part_) {
-    Resource& resource = resources_[r];
+  for (std::uint32_t place = 0; place < part_.size(); ++place) {
+    Resource& resource = resources_[part_[place]];
+    resource.place = place;
     resource.left = capacity(resource);
     resource.used = 0;
+    resource.unfixed = 0;
   }
-  const int turns = take_turns();
-  for (int turn = 0; turn < turns; ++turn) fill_turn(turn);
+  take_turns();
+  for (std::size_t turn = 0; turn < turns_.size(); ++turn) fill_turn(turn);
 }
 
 /// Fills progressively with what the turns before have left.
-void FlowNetwork::fill_turn(int turn) {
-  std::size_t unfixed = count_unfixed(turn);
-  while (unfixed > 0) {
+void FlowNetwork::fill_turn(std::size_t turn) {
+  count_unfixed(turn);
+  for (std::size_t unfixed = turns_[turn].size(); unfixed > 0;) {
     const auto [full, share] = next_full();
     for (const FlowId id : resources_[full].flows) {
       if (flows_[id].fixed || flows_[id].turn != turn) continue;
@@ -249,29 +251,22 @@ void FlowNetwork::fill_turn(int turn) {
   }
 }
 
-/// Counts the flows that have this turn, in all and by resource.
-std::size_t FlowNetwork::count_unfixed(int turn) {
-  for (const ResourceId r : part_) {
-    resources_[r].unfixed = 0;
-    resources_[r].unfixed_shares = 0;
-  }
-  std::size_t unfixed = 0;
-  for (const FlowId id : part_flows_) {
-    const Flow& flow = flows_[id];
-    if (flow.turn != turn) continue;
-    ++unfixed;
-    for (std::size_t k = 0; k < flow.route.count; ++k) {
-      Resource& resource = resources_[flow.route.resources[k]];
-      ++resource.unfixed;
-      resource.unfixed_shares += flow.route.shares[k];
+/// Counts the flows that have this turn by resource. Those of the turns before are fixed.
+void FlowNetwork::count_unfixed(std::size_t turn) {
+  first_full_.clear();
+  for (const FlowId id : turns_[turn]) {
+    const Route& route = flows_[id].route;
+    for (std::size_t k = 0; k < route.count; ++k) {
+      Resource& resource = resources_[route.resources[k]];
+      if (resource.unfixed++ == 0) {
+        resource.unfixed_shares = 0;
+        first_full_.push_back({0, resource.place});
+      }
+      resource.unfixed_shares += route.shares[k];
     }
   }
-  first_full_.clear();
-  for (std::uint32_t place = 0; place < part_.size(); ++place) {
-    if (resources_[part_[place]].unfixed > 0) first_full_.push_back({share_of(place), place});
-  }
+  for (auto& [share, place] : first_full_) share = share_of(place);
   std::make_heap(first_full_.begin(), first_full_.end(), std::greater<>());
-  return unfixed;
 }
 
 /// Returns the resource that fills first as rates grow, and the rate of its flows at that point.

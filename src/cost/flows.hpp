@@ -66,6 +66,7 @@ class FlowNetwork {
     std::vector<FlowId> flows;
     std::deque<FlowId> waiting;  ///< until one of `flows` ends
     // These members are used while rates are computed.
+    std::uint32_t place = 0;  ///< in part_
     double left = 0;
     int unfixed = 0;
     double unfixed_shares = 0;
@@ -79,8 +80,8 @@ class FlowNetwork {
     std::uint32_t version = 0;
     std::uint32_t stamp = 0;
     bool fixed = false;
-    bool brief = false;  ///< all of it is in its sender's queue at once
-    int turn = 0;        ///< the number of brief flows ahead of it in that queue
+    bool brief = false;    ///< all of it is in its sender's queue at once
+    std::size_t turn = 0;  ///< the number of brief flows ahead of it in that queue
   };
   struct Event {
     double time = 0;
@@ -100,10 +101,10 @@ class FlowNetwork {
   void settle_rates();
   void collect(ResourceId first);
   void refresh(Resource& resource);
-  int take_turns();
+  void take_turns();
   void fill();
-  void fill_turn(int turn);
-  std::size_t count_unfixed(int turn);
+  void fill_turn(std::size_t turn);
+  void count_unfixed(std::size_t turn);
   std::pair<ResourceId, double> next_full();
   [[nodiscard]] double share_of(std::uint32_t place) const {
     const Resource& resource = resources_[part_[place]];
@@ -119,6 +120,7 @@ class FlowNetwork {
   std::vector<ResourceId> dirty_;
   std::vector<ResourceId> part_;  ///< resources with flow rates that are computed together
   std::vector<FlowId> part_flows_;
+  std::vector<std::vector<FlowId>> turns_;  ///< the part's flows by their turn
   std::vector<std::pair<double, std::uint32_t>>
       first_full_;  ///< a heap: the share of each flow, and the resource's place in part_
   std::priority_queue<Event> events_;
