@@ -112,15 +112,16 @@ std::optional<Stored> read_profile(const fs::path& path, std::vector<std::string
 
 /// Removes the oldest entries without a profile where there are too many.
 void prune(const std::string& directory) {
-  std::vector<fs::path> entries = entries_of(directory);
+  const std::vector<fs::path> entries = entries_of(directory);
   if (entries.size() <= most_entries) return;
   std::error_code error;
-  std::erase_if(entries, [&](const fs::path& entry) { return fs::exists(entry / "profile.json", error); });
-  std::sort(entries.begin(), entries.end(), [](const fs::path& a, const fs::path& b) {
-    std::error_code ignored;
-    return fs::last_write_time(a, ignored) < fs::last_write_time(b, ignored);
-  });
-  for (std::size_t i = 0; i + most_entries / 2 < entries.size(); ++i) fs::remove_all(entries[i], error);
+  // Other jobs change times and remove entries meanwhile.
+  std::vector<std::pair<fs::file_time_type, fs::path>> by_age;
+  for (const fs::path& entry : entries) {
+    if (!fs::exists(entry / "profile.json", error)) by_age.emplace_back(fs::last_write_time(entry, error), entry);
+  }
+  std::sort(by_age.begin(), by_age.end());
+  for (std::size_t i = 0; i + most_entries / 2 < by_age.size(); ++i) fs::remove_all(by_age[i].second, error);
 }
 
 /// Makes the entry's directory, with its about.json. Returns why that was not possible.

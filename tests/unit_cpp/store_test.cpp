@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -184,4 +185,22 @@ TEST_CASE("jobs that save at once leave a whole file with what all have learned"
   CHECK(rules_in(*found) == collectives.size());
   // Nothing else is left than about.json, the lock and the file itself.
   CHECK(std::distance(fs::directory_iterator(folder.path + "/" + four.name()), fs::directory_iterator()) == 3);
+}
+
+TEST_CASE("of too many entries the oldest without a profile go") {
+  const StoreFolder folder;
+  const Store store({folder.path});
+  constexpr int entries = 520, kept = 256;
+  const auto entry = [&](int i) { return fs::path(folder.path) / ("entry-" + std::to_string(i)); };
+  for (int i = 0; i < entries; ++i) {
+    fs::create_directory(entry(i));
+    if (i == 0) std::ofstream(entry(i) / "profile.json") << "x";
+    fs::last_write_time(entry(i), fs::file_time_type::clock::now() - std::chrono::hours(entries - i));
+  }
+  REQUIRE(store.save_learned(four, known_network, learned_rule("bcast", "chain")).empty());
+  CHECK(fs::exists(entry(0)));
+  CHECK_FALSE(fs::exists(entry(1)));
+  CHECK_FALSE(fs::exists(entry(entries - kept)));
+  CHECK(fs::exists(entry(entries - kept + 1)));
+  CHECK(fs::exists(store.path_of(four)));
 }
