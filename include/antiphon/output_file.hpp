@@ -36,6 +36,10 @@ class OutputFile {
 /// its descriptor, or -1 with errno.
 int open_anew(const std::string& path);
 
+/// Opens a new file for writing beside `path`, under a `name` that no other process chooses. Returns its descriptor, or
+/// -1 with errno.
+int open_beside(const std::string& path, std::string& name);
+
 /// Returns why an OutputFile could not be written there, as "No such file or directory"; an empty text if nothing is
 /// known that would prevent it.
 std::string why_not_writable(const std::string& path);

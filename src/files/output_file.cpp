@@ -2,11 +2,13 @@
 #include "antiphon/output_file.hpp"
 
 #include <fcntl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <optional>
 
@@ -47,12 +49,23 @@ int open_anew(const std::string& path) {
   return open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
 }
 
-OutputFile::OutputFile(const std::string& path) {
+int open_beside(const std::string& path, std::string& name) {
+  // Processes of other nodes, which have the same numbers, may write the same file at the same time.
+  int file = -1;
+  do {
+    std::uint64_t number = 0;
+    if (getrandom(&number, sizeof number, 0) < 0) return -1;
+    name = path + '.' + std::to_string(number);
+    file = open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+  } while (file < 0 && errno == EEXIST);
+  return file;
+}
+
+OutputFile::OutputFile(const std::string& path) : written_(path) {
   const auto old = replaced(path);
   target_ = old.value_or(path);
-  // Spawned processes and other jobs may write the same file at the same time.
-  written_ = old ? target_ + '.' + std::to_string(getpid()) : target_;
-  const int fresh = old ? open_anew(written_) : open(written_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  const int fresh =
+      old ? open_beside(target_, written_) : open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fresh >= 0) file_ = fdopen(fresh, "wb");
   if (file_ == nullptr) error_ = errno;
   if (file_ == nullptr && fresh >= 0) close(fresh);

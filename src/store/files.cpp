@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "antiphon/output_file.hpp"
 #include "antiphon/store.hpp"
 
 namespace antiphon {
@@ -52,8 +53,8 @@ std::optional<Stored> read_bounded(const std::string& path, std::size_t most_byt
 }
 
 std::string replace_file(const std::string& path, std::string_view text) {
-  std::string temporary = path + ".XXXXXX";
-  const int file = mkostemp(temporary.data(), O_CLOEXEC);
+  std::string temporary;
+  const int file = open_beside(path, temporary);
   if (file < 0) return std::strerror(errno);
   const bool written = write_through(file, text) && fchmod(file, 0644) == 0;
   int error = written ? 0 : errno;

@@ -51,16 +51,21 @@ TEST_CASE("a file appears when it is finished, with the old one's rights") {
   CHECK(std::distance(fs::directory_iterator(folder.path), {}) == 1);
 }
 
-TEST_CASE("a link under the name of the new file is not followed") {
+TEST_CASE("two that write the same file under one number of a process, as on two nodes, do not touch each other's") {
   const Folder folder;
-  const fs::path victim = folder.path / "victim", target = folder.path / "run.json";
-  put(victim, "precious");
-  fs::create_symlink(victim, target.string() + "." + std::to_string(getpid()));
-  OutputFile file(target.string());
-  CHECK(file.write("new", 3));
-  CHECK(file.finish().empty());
-  CHECK(text_of(victim) == "precious");
-  CHECK(text_of(target) == "new");
+  const fs::path target = folder.path / "run.json";
+  const mode_t before = umask(027);
+  OutputFile first(target.string()), second(target.string());
+  umask(before);
+  CHECK(first.write("first", 5));
+  CHECK(second.write("sec", 3));
+  CHECK(first.finish().empty());
+  CHECK(text_of(target) == "first");
+  CHECK((fs::status(target).permissions() & fs::perms::mask) == fs::perms(0640));
+  CHECK(second.write("ond", 3));
+  CHECK(second.finish().empty());
+  CHECK(text_of(target) == "second");
+  CHECK(std::distance(fs::directory_iterator(folder.path), {}) == 1);
 }
 
 TEST_CASE("the user's own link stays, and its target is written") {
