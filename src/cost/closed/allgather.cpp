@@ -15,7 +15,9 @@ double initiate_s(const LinkClass& l) { return l.send_overhead.at(0); }
 double doublings(const ClosedFormCall& c, const LinkClass& l, int steps, double factor, std::int64_t divisor,
                  double more) {
   double sum = 0;
-  for (int i = 0; i < steps; ++i) sum += factor * message_s((c.bytes << i) / divisor, l) + more;
+  for (int i = 0; i < steps; ++i) {
+    sum += factor * message_s(bytes_of_blocks(std::int64_t{1} << i, c.bytes) / divisor, l) + more;
+  }
   return sum;
 }
 

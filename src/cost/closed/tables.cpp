@@ -15,7 +15,7 @@ double one_to_each_flat(const ClosedFormCall& c, const LinkClass& l) {
 /// Each rank passes on, in one message, all data that the ranks behind it need.
 double one_to_each_chain(const ClosedFormCall& c, const LinkClass& l) {
   double sum = (c.ranks - 1) * l.latency_s;
-  for (std::int64_t j = 1; j < c.ranks; ++j) sum += l.gap.at(j * c.bytes);
+  for (std::int64_t j = 1; j < c.ranks; ++j) sum += l.gap.at(bytes_of_blocks(j, c.bytes));
   return sum;
 }
 
@@ -26,7 +26,7 @@ double one_to_each_pipelined(const ClosedFormCall& c, const LinkClass& l) {
 double one_to_each_binomial(const ClosedFormCall& c, const LinkClass& l) {
   const int rounds = ceil_log2(c.ranks);
   double sum = rounds * l.latency_s;
-  for (int j = 0; j < rounds; ++j) sum += l.gap.at((std::int64_t{1} << j) * c.bytes);
+  for (int j = 0; j < rounds; ++j) sum += l.gap.at(bytes_of_blocks(std::int64_t{1} << j, c.bytes));
   return sum;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <span>
 
 #include "antiphon/closed_forms.hpp"
@@ -11,6 +12,12 @@ namespace antiphon::closed {
 
 inline int floor_log2(int p) { return std::bit_width(static_cast<unsigned>(p)) - 1; }
 inline int ceil_log2(int p) { return p <= 1 ? 0 : std::bit_width(static_cast<unsigned>(p - 1)); }
+
+/// Returns the bytes of so many blocks, or the most that there can be.
+inline std::int64_t bytes_of_blocks(std::int64_t count, std::int64_t block_bytes) {
+  std::int64_t bytes = 0;
+  return __builtin_mul_overflow(count, block_bytes, &bytes) ? std::numeric_limits<std::int64_t>::max() : bytes;
+}
 
 /// A message of m bytes in segments of s bytes: the number of segments and the time of one. The last one counts as
 /// full, as in the paper.
