@@ -3,6 +3,7 @@
 #include <array>
 
 #include "antiphon/error.hpp"
+#include "antiphon/fnv.hpp"
 #include "antiphon/phases.hpp"
 
 namespace antiphon {
@@ -19,15 +20,6 @@ std::string text_of(const PatternMessage& m) { return std::to_string(m.from) + "
 
 constexpr std::array<std::string_view, synchronisation_count> synchronisation_names{"none", "tokens", "grants",
                                                                                     "barrier", "lockstep"};
-
-/// FNV-1a over a number's eight bytes.
-std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
-  for (int i = 0; i < 8; ++i) {
-    hash = (hash ^ (value & 0xFF)) * 0x100000001B3;
-    value >>= 8;
-  }
-  return hash;
-}
 
 }  // namespace
 
@@ -91,13 +83,14 @@ std::int64_t Pattern::total_bytes() const {
 std::uint64_t Pattern::hash() const {
   std::vector<PatternMessage> sorted = messages;
   std::sort(sorted.begin(), sorted.end(), by_pair);
-  std::uint64_t hash = mixed(0xCBF29CE484222325, static_cast<std::uint64_t>(size));
+  Fnv hasher;
+  hasher.add(size);
   for (const PatternMessage& m : sorted) {
-    hash = mixed(hash, static_cast<std::uint64_t>(m.from));
-    hash = mixed(hash, static_cast<std::uint64_t>(m.to));
-    hash = mixed(hash, static_cast<std::uint64_t>(m.bytes));
+    hasher.add(m.from);
+    hasher.add(m.to);
+    hasher.add(m.bytes);
   }
-  return hash;
+  return hasher.value();
 }
 
 Pattern Phases::pattern() const {

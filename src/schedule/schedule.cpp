@@ -6,6 +6,7 @@
 #include <string>
 
 #include "antiphon/error.hpp"
+#include "antiphon/fnv.hpp"
 
 namespace antiphon {
 
@@ -13,25 +14,6 @@ namespace {
 
 constexpr std::array<std::string_view, 7> kind_names{"send", "recv", "copy", "reduce", "multicast", "encode", "decode"};
 constexpr std::array<std::string_view, 3> space_names{"input", "output", "scratch"};
-
-/// 64-bit FNV-1a over whole words: it is stable across machines, and it is not exposed to hostile input.
-class Hasher {
- public:
-  void add(std::int64_t value) {
-    for (int shift = 0; shift < 64; shift += 8) {
-      state_ = (state_ ^ ((static_cast<std::uint64_t>(value) >> shift) & 0xff)) * 0x100000001b3ULL;
-    }
-  }
-  void add(const Range& range) {
-    add(static_cast<std::int64_t>(range.space));
-    add(range.offset_bytes);
-    add(range.bytes);
-  }
-  [[nodiscard]] std::uint64_t value() const { return state_; }
-
- private:
-  std::uint64_t state_ = 0xcbf29ce484222325ULL;
-};
 
 std::string text(const Range& range) {
   std::string out(name(range.space));
@@ -146,7 +128,12 @@ int Schedule::group(std::vector<std::int32_t> members) {
 }
 
 std::uint64_t Schedule::hash() const {
-  Hasher hasher;
+  Fnv hasher;  // of what is not exposed to hostile input
+  const auto add_range = [&](const Range& range) {
+    hasher.add(static_cast<std::int64_t>(range.space));
+    hasher.add(range.offset_bytes);
+    hasher.add(range.bytes);
+  };
   hasher.add(scratch_bytes_);
   for (const auto& members : groups_) {
     hasher.add(static_cast<std::int64_t>(members.size()));
@@ -156,8 +143,8 @@ std::uint64_t Schedule::hash() const {
     hasher.add(static_cast<std::int64_t>(op.kind));
     hasher.add(op.peer);
     hasher.add(op.tag);
-    hasher.add(op.from);
-    hasher.add(op.to);
+    add_range(op.from);
+    add_range(op.to);
     hasher.add(op.cut.piece_bytes);
     hasher.add(op.cut.window);
     hasher.add(op.group);

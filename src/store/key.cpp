@@ -3,6 +3,7 @@
 #include <cctype>
 #include <cstdio>
 
+#include "antiphon/fnv.hpp"
 #include "antiphon/store.hpp"
 
 namespace antiphon {
@@ -20,15 +21,10 @@ std::string plain(std::string_view text) {
   return name;
 }
 
-/// FNV-1a: the same on every machine, in every version.
 std::uint64_t hash_of(const std::vector<std::string>& names) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  const auto add = [&](char c) { hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3; };
-  for (const std::string& name : names) {
-    for (const char c : name) add(c);
-    add('\n');
-  }
-  return hash;
+  Fnv hasher;
+  for (const std::string& name : names) hasher.add(name + '\n');
+  return hasher.value();
 }
 
 std::string major_of(std::string_view version) {

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "antiphon/fnv.hpp"
+
 using namespace antiphon;
 using Parts = std::vector<std::string>;
 
@@ -38,4 +40,16 @@ TEST_CASE("small files: lines, the first line, a number, and none of them where 
   CHECK(number_in(path) == std::nullopt);
   CHECK(lines_of_file(path).empty());
   CHECK(contents_of("/") == "");  // A folder can be opened, not read.
+}
+
+TEST_CASE("hashes in files' names and in files are the same in every version") {
+  const auto of = [](auto... parts) {
+    Fnv hasher;
+    (hasher.add(parts), ...);
+    return hasher.value();
+  };
+  CHECK(of() == 0xcbf29ce484222325);
+  CHECK(of("foobar") == 0x85944171f73967e8);
+  CHECK(of("foo", "bar") == of("foobar"));
+  CHECK(of(258) == 0x216b0ab9ec24fb2c);
 }
