@@ -19,8 +19,14 @@ from antiphon.placement import launching
 SYSTEM_LAUNCHERS = ("srun", "flux", "jsrun", "aprun")
 #: The launcher of the program's own MPI library.
 OWN = "mpi"
-#: What takes the number of ranks, and what goes with it, where each node of the job gets one.
-_EACH = {"flux": ("-N", ["--tasks-per-node=1"]), "jsrun": ("-n", ["-r", "1"]), "aprun": ("-n", ["-N", "1"])}
+#: How launchers that are told no nodes start so many ranks, or one on each of so many nodes, with a variable.
+_RANKS = {"flux": "flux run -n {}", "jsrun": "jsrun -n {} -a 1 -c 1", "aprun": "aprun -n {}"}
+_EACH = {
+    "flux": "flux run -N {} --tasks-per-node=1",
+    "jsrun": "jsrun -n {} -r 1 -a 1 -c 1",
+    "aprun": "aprun -n {} -N 1",
+}
+_VARIABLE = {"flux": "--env={}", "jsrun": "-E {}", "aprun": "-e {}"}
 HELP = "what starts the ranks: mpi (the library's own), srun, flux, jsrun, aprun, or the name or path of an mpirun "\
        "(default: as the batch job has it, else mpi)"  # fmt: skip
 
@@ -101,25 +107,11 @@ class Where:
         """The launcher itself must not see what the linker reads; everything else it passes on."""
         self._refuse_hostfile()
         linker = [f"{key}={value}" for key, value in env.items() if key.startswith("LD_")]
-        count = str(n or self.ranks())
-        ranks, each = _EACH[self.launcher] if self.spread else ("-n", [])
-        options = {
-            "flux": ["flux", "run", ranks, count, *each, *(f"--env={item}" for item in linker)],
-            "jsrun": [
-                "jsrun",
-                ranks,
-                count,
-                *each,
-                "-a",
-                "1",
-                "-c",
-                "1",
-                *(w for item in linker for w in ("-E", item)),
-            ],
-            "aprun": ["aprun", ranks, count, *each, *(word for item in linker for word in ("-e", item))],
-        }[self.launcher]
+        command = (_EACH if self.spread else _RANKS)[self.launcher].format(n or self.ranks()).split()
+        for item in linker:
+            command += [word.format(item) for word in _VARIABLE[self.launcher].split()]
         others = {key: value for key, value in env.items() if not key.startswith("LD_")}
-        return Launch([*options, *self.launcher_args, *argv], others)
+        return Launch([*command, *self.launcher_args, *argv], others)
 
     def _by_srun(self, n: int | None, argv: Sequence[str], env: Mapping[str, str]) -> Launch:
         """Without a hostfile, srun knows the ranks of its job by itself."""
