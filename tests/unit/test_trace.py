@@ -107,6 +107,11 @@ def test_ranks_that_cannot_be_are_refused(members: tuple[int, ...], counts: tupl
         Trace.decode(encode(Trace(3, FUNCTIONS, {}, [rank])))
 
 
+@pytest.mark.parametrize("nodes", [[0, 0, 3], [0, -1, 0], [0, "1", 0], [0, 0], None])
+def test_nodes_that_cannot_be_are_not_known(nodes: object) -> None:
+    assert Trace(3, FUNCTIONS, {"nodes": nodes}, []).nodes == [0, 1, 2]
+
+
 def test_huge_lists_are_refused() -> None:
     """GIVEN a list that claims 2^60 entries THEN no memory is taken for it."""
     good = encode(example())

@@ -150,7 +150,7 @@ def same_edges(one: Edges, other: Edges) -> bool:
 def _current(traffic: Traffic, machine: Machine, scorer: Scorer, notes: list[str]) -> Arrangement | None:
     """Where the run had its ranks, as this machine numbers nodes."""
     hosts, nodes = traffic.header.get("hosts") or [], traffic.header.get("nodes") or []
-    if len(nodes) != traffic.ranks:
+    if len(nodes) != traffic.ranks or min(nodes) < 0:
         notes.append("the trace does not say where its ranks were")
         return None
     numbers, unknown = located(hosts, max(nodes, default=-1) + 1, [node.name for node in machine.nodes])

@@ -30,7 +30,10 @@ class Trace:
     def nodes(self) -> list[int]:
         """Returns the node of each rank; where the trace does not say, each rank has its own node."""
         nodes = self.header.get("nodes")
-        return nodes if isinstance(nodes, list) and len(nodes) == self.size else list(range(self.size))
+        if not isinstance(nodes, list) or len(nodes) != self.size:
+            return list(range(self.size))
+        known = all(type(node) is int and 0 <= node < self.size for node in nodes)
+        return nodes if known else list(range(self.size))
 
     @property
     def switch_of_node(self) -> list[int] | None:
