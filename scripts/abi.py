@@ -25,12 +25,12 @@ ROOT = Path(__file__).resolve().parent.parent
 HEADERS = ("antiphon.h", "antiphon_codec.h")
 #: These change with each version.
 VERSION = "ANTIPHON_VERSION_"
-FUNCTION = re.compile(r"^(?:static inline )?([\w ]+?[ *]+)(antiphon_\w+)\(([^;{]*)\)\s*[;{]", re.MULTILINE)
+FUNCTION = re.compile(r"^(?:(?:static inline|ANTIPHON_INLINE) )?([\w ]+?[ *]+)(antiphon_\w+)\(([^;{]*)\)\s*[;{]", re.MULTILINE)
 LOOKED_UP = re.compile(r'([\w *]+)\(\*function\)\(([^;]*)\);.*?antiphon_find\("(\w+)"\)', re.DOTALL)
 STRUCTURE = re.compile(r"typedef struct( \w+)? \{(.*?)\} (\w+);", re.DOTALL)
 OPAQUE = re.compile(r"typedef struct \w+\*? \w+;")
 ENUMERATOR = re.compile(r"\b(ANTIPHON_\w+) = (\w+)")
-DEFINED = re.compile(r"^#define (ANTIPHON_\w+) (.+)$", re.MULTILINE)
+DEFINED = re.compile(r"^#define (ANTIPHON_(?!INLINE)\w+) (.+)$", re.MULTILINE)
 #: Lists libraries below the folder of a build. The preload object of one ABI stands for all: the sources are the same.
 LIBRARIES = (Path("libantiphon_core.so"), Path("mpi", "libantiphon-mpich.so"))
 #: What a program sees of a library. All else is of MPI, or between the core and its Python package. The first line
