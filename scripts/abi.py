@@ -25,7 +25,8 @@ ROOT = Path(__file__).resolve().parent.parent
 HEADERS = ("antiphon.h", "antiphon_codec.h")
 #: These change with each version.
 VERSION = "ANTIPHON_VERSION_"
-FUNCTION = re.compile(r"^(?:(?:static inline|ANTIPHON_INLINE) )?([\w ]+?[ *]+)(antiphon_\w+)\(([^;{]*)\)\s*[;{]", re.MULTILINE)
+INLINE = r"(?:(?:static inline|ANTIPHON_INLINE) )?"
+FUNCTION = re.compile(rf"^{INLINE}([\w ]+?[ *]+)(antiphon_\w+)\(([^;{{]*)\)\s*[;{{]", re.MULTILINE)
 LOOKED_UP = re.compile(r'([\w *]+)\(\*function\)\(([^;]*)\);.*?antiphon_find\("(\w+)"\)', re.DOTALL)
 STRUCTURE = re.compile(r"typedef struct( \w+)? \{(.*?)\} (\w+);", re.DOTALL)
 OPAQUE = re.compile(r"typedef struct \w+\*? \w+;")
