@@ -189,11 +189,12 @@ int match(Messages& messages, int source, int tag, int* flag, MPI_Message* messa
   do {
     int code = find(messages, matching, source, tag, flag, status, place);
     if (code != MPI_SUCCESS || *flag == 0) return code;
-    if (place != messages.extracted.end()) continue;
-    code = PMPI_Improbe(status->MPI_SOURCE, status->MPI_TAG, messages.comm(), flag, message, status);
-    // The program's own receive would not see that the beginning of a long one travels apart.
-    if (code != MPI_SUCCESS || *flag == 0 || !may_hold_frame(bytes_in(*status))) return code;
-    place = keep(messages, *message, *status);
+    if (place == messages.extracted.end()) {
+      code = PMPI_Improbe(status->MPI_SOURCE, status->MPI_TAG, messages.comm(), flag, message, status);
+      // The program's own receive would not see that the beginning of a long one travels apart.
+      if (code != MPI_SUCCESS || *flag == 0 || !may_hold_frame(bytes_in(*status))) return code;
+      place = keep(messages, *message, *status);
+    }
   } while (!place->ready);
   Extracted found = remove(messages, place);
   matching.unlock();

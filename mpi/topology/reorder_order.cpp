@@ -190,7 +190,7 @@ bool eligible(MPI_Comm old, int reorder) {
   int inter = 0;
   PMPI_Comm_test_inter(old, &inter);
   // Ranks without Antiphon, as spawned ones may be, answer no questions.
-  return inter == 0 && !nodes_of_ranks(world_ranks(old)).empty();
+  return inter == 0 && all_in_world(world_ranks(old));
 }
 
 std::optional<std::vector<int>> new_ranks(MPI_Comm old, int ranks, const std::function<std::vector<Edge>()>& edges,

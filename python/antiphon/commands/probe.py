@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
 def _checked(args: argparse.Namespace) -> Path:
     """Returns the file of the samples, once both files are known to be writable."""
     read = (args.hostfile, args.again, args.lab)
-    overwrite = args.overwrite or (args.output.is_file() and profile.is_profile(args.output))
+    overwrite = args.overwrite or (args.output.is_file() and profile.is_profile_file(args.output))
     files.check(args.output, overwrite=overwrite, sources=read)
     if args.again:
         return Path(args.again)

@@ -14,6 +14,7 @@ from antiphon.documents import parse_json
 from antiphon.errors import AntiphonError
 from antiphon.mpi.hosts import Hosts, merged, short
 from antiphon.placement.document import Node
+from antiphon.profile import is_profile
 
 
 @dataclass(frozen=True)
@@ -55,8 +56,8 @@ def load(path: Path, *, message_bytes: float, cores_per_node: int = 0, hosts: Ho
     known = {short(node["name"]): i for i, node in enumerate(found["nodes"])}
     if hosts is not None:
         found = restricted(found, hosts, path)
-    nodes = [Node(n["name"], n["cores"], cores) for n, cores in _processors(found, text)]
     profile = text if is_profile(text) else ""
+    nodes = [Node(n["name"], n["cores"], cores) for n, cores in _processors(found, profile)]
     return Machine(found, nodes, profile, [known[short(node.name)] for node in nodes])
 
 
@@ -70,25 +71,16 @@ def text_of(path: Path) -> str:
     return model.read_profile(path) or "" if is_profile(text) else text
 
 
-def is_profile(text: str) -> bool:
-    """Whether a machine's text says that it is a profile, and no description by hand."""
-    try:
-        document = parse_json(text)
-    except ValueError:
-        return False
-    return isinstance(document, dict) and document.get("format") == "antiphon-profile"
-
-
 def unbound(machine: Machine) -> Machine:
     """The machine without binding: the system distributes the processors."""
     return replace(machine, nodes=[replace(node, cores=0) for node in machine.nodes])
 
 
-def _processors(document: Mapping[str, Any], text: str) -> list[tuple[Mapping[str, Any], int]]:
+def _processors(document: Mapping[str, Any], profile: str) -> list[tuple[Mapping[str, Any], int]]:
     """Each node, and how many processors ranks can be bound to: a plain machine's cores, a profile's processors."""
-    if not is_profile(text):
+    if not profile:
         return [(node, node["cores"]) for node in document["nodes"]]
-    processors = parse_json(text).get("processors", {})
+    processors = parse_json(profile).get("processors", {})
     cores = int(processors.get("cores_per_node", 0))
     # The nodes of an emulated cluster share cores, and only the lab knows which node uses which core.
     apart = int(processors.get("nodes_sharing", 1)) == 1

@@ -14,6 +14,7 @@ from antiphon.mapping import machine
 from antiphon.mapping.compute import Result, compute
 from antiphon.mapping.scoring import Decompose, Wishes
 from antiphon.mpi import launch
+from antiphon.profile import is_profile
 from antiphon.units import whole_number
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def _reader_of_trace(sources: Sources) -> Decompose:
 
     recorded = trace.Trace.load(sources.traffic)
     profile = machine.text_of(sources.machine) if sources.own and sources.machine.is_file() else None
-    if profile is not None and not machine.is_profile(profile):
+    if profile is not None and not is_profile(profile):
         profile = None  # A plain description has no decisions.
     windows = _windows(sources, recorded)
     run_s = max((r.ended_ns or 0 for r in recorded.ranks), default=0) / 1e9
@@ -166,7 +167,7 @@ def kind_of(path: Path) -> str:
 
 def is_plain_machine(path: Path) -> bool:
     """A description by hand, and no profile."""
-    return not machine.is_profile(machine.text_of(path))
+    return not is_profile(machine.text_of(path))
 
 
 def approximations(traffic: Traffic) -> list[str]:

@@ -3,7 +3,18 @@
 
 from __future__ import annotations
 
-from antiphon.profile.document import FORMAT, VERSION, check, is_profile, load, parse, schema, sureness, write
+from antiphon.profile.document import (
+    FORMAT,
+    VERSION,
+    check,
+    is_profile,
+    is_profile_file,
+    load,
+    parse,
+    schema,
+    sureness,
+    write,
+)
 from antiphon.profile.layout import json_text
 from antiphon.profile.machine import differences, fingerprint, here, mismatch_warning, warning_for_run
 
@@ -15,6 +26,7 @@ __all__ = [
     "fingerprint",
     "here",
     "is_profile",
+    "is_profile_file",
     "json_text",
     "load",
     "mismatch_warning",

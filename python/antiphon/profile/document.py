@@ -27,13 +27,21 @@ def schema() -> dict[str, Any]:
     return json.loads(SCHEMA.read_text(encoding="utf-8"))  # type: ignore[no-any-return]
 
 
-def is_profile(path: Path) -> bool:
-    """Returns whether a file says that it is a profile, of whatever version."""
+def is_profile(text: str | bytes) -> bool:
+    """Returns whether a document says that it is a profile, of whatever version."""
     try:
-        document = parse_json(path.read_bytes())
-    except (OSError, ValueError):
+        document = parse_json(text)
+    except ValueError:
         return False
     return isinstance(document, dict) and document.get("format") == FORMAT
+
+
+def is_profile_file(path: Path) -> bool:
+    """Returns whether a file says so; one that cannot be read does not."""
+    try:
+        return is_profile(path.read_bytes())
+    except OSError:
+        return False
 
 
 def load(path: str | os.PathLike[str]) -> dict[str, Any]:

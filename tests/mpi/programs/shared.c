@@ -2,12 +2,13 @@
 /* Repeats collectives of many sizes on the world and on a part of it, and checks what comes. With "for ever" as
  * arguments, it goes on until it is killed; each rank writes its process's number first. With "files", it prints how
  * many files are open after a communicator's life than before. */
-#include <dirent.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "open_files.h"
 
 enum { most = 1 << 18 };
 static int data[most], sum[most];
@@ -24,14 +25,6 @@ static int check_calls(MPI_Comm comm, int repetition, int elements) {
   MPI_Allreduce(data, sum, elements, MPI_INT, MPI_SUM, comm);
   for (int i = 0; i < elements; i++) wrong += sum[i] != i * (size * (size + 1) / 2);
   return wrong;
-}
-
-static int open_files(void) {
-  int count = 0;
-  DIR* folder = opendir("/proc/self/fd");
-  while (readdir(folder) != NULL) count++;
-  closedir(folder);
-  return count;
 }
 
 int main(int argc, char** argv) {
