@@ -66,7 +66,7 @@ class KeptHandles {
 auto& kept_operations = *new KeptHandles<MPI_Op>;
 auto& kept_types = *new KeptHandles<MPI_Datatype>;
 
-bool is_predefined_type(MPI_Datatype type) {
+bool is_named(MPI_Datatype type) {
   TypeInfo info;
   return !inspect(type, info) || info.predefined;
 }
@@ -74,7 +74,7 @@ bool is_predefined_type(MPI_Datatype type) {
 }  // namespace
 
 KeptReduction::KeptReduction(MPI_Op op, MPI_Datatype type)
-    : op_(is_predefined(op) ? MPI_OP_NULL : op), type_(is_predefined_type(type) ? MPI_DATATYPE_NULL : type) {
+    : op_(is_predefined(op) ? MPI_OP_NULL : op), type_(is_named(type) ? MPI_DATATYPE_NULL : type) {
   if (op_ != MPI_OP_NULL) kept_operations.keep(op_);
   if (type_ != MPI_DATATYPE_NULL) kept_types.keep(type_);
 }

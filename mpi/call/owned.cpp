@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "call/owned.hpp"
 
-#include "antiphon/error.hpp"
 #include "call/significant.hpp"
 
 namespace antiphon::mpi {
@@ -21,10 +20,6 @@ OwnedCall::OwnedCall(const Call& given, int rank, int size) : call_(given) {
   call_.recvtypes = receives ? keep(given.recvtypes, call_.recvcounts, size) : nullptr;
 }
 
-OwnedCall::~OwnedCall() {
-  for (MPI_Datatype& type : types_) PMPI_Type_free(&type);
-}
-
 Integers OwnedCall::keep(const Integers& given, int size) {
   if (!given.present() || size == 0) return {};
   auto& copy = numbers_.emplace_back(std::make_unique<long[]>(static_cast<std::size_t>(size)));
@@ -35,10 +30,7 @@ Integers OwnedCall::keep(const Integers& given, int size) {
 MPI_Datatype OwnedCall::keep(MPI_Datatype type) {
   TypeInfo info;
   if (!inspect(type, info) || info.predefined) return type;
-  MPI_Datatype copy = MPI_DATATYPE_NULL;
-  if (PMPI_Type_dup(type, &copy) != MPI_SUCCESS) throw Error("a datatype cannot be kept");
-  types_.push_back(copy);
-  return copy;
+  return types_.emplace_back(type).get();
 }
 
 const MPI_Datatype* OwnedCall::keep(const MPI_Datatype* types, const Integers& counts, int size) {

@@ -11,6 +11,7 @@
 #include "call/call.hpp"
 #include "call/datatype.hpp"
 #include "call/kept_reduction.hpp"
+#include "call/own_type.hpp"
 
 namespace antiphon::mpi {
 
@@ -18,7 +19,6 @@ namespace antiphon::mpi {
 class OwnedCall {
  public:
   OwnedCall(const Call& given, int rank, int size);
-  ~OwnedCall();
   OwnedCall(const OwnedCall&) = delete;
   OwnedCall& operator=(const OwnedCall&) = delete;
   [[nodiscard]] const Call& get() const { return call_; }
@@ -31,7 +31,7 @@ class OwnedCall {
   Call call_;
   std::vector<std::unique_ptr<long[]>> numbers_;
   std::vector<std::vector<MPI_Datatype>> lists_;
-  std::vector<MPI_Datatype> types_;  ///< types to free
+  std::vector<OwnType> types_;
   std::optional<KeptReduction> kept_;
 };
 

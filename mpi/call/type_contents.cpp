@@ -30,15 +30,18 @@ bool parts_of(MPI_Datatype type, const Making& making, Parts& parts) {
                                 parts.addresses.data(), &parts.base) == MPI_SUCCESS;
 }
 
-void give_back(MPI_Datatype& part) {
+bool is_predefined_type(MPI_Datatype type) {
   Making making;
-  if (!how_made(part, making)) return;
-  // Those of Fortran's kinds are predefined, too, although they have contents.
+  if (!how_made(type, making)) return true;
   for (const int predefined :
        {MPI_COMBINER_NAMED, MPI_COMBINER_F90_REAL, MPI_COMBINER_F90_COMPLEX, MPI_COMBINER_F90_INTEGER}) {
-    if (making.combiner == predefined) return;
+    if (making.combiner == predefined) return true;
   }
-  PMPI_Type_free(&part);
+  return false;
+}
+
+void give_back(MPI_Datatype& part) {
+  if (!is_predefined_type(part)) PMPI_Type_free(&part);
 }
 
 }  // namespace antiphon::mpi

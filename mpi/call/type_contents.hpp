@@ -17,6 +17,8 @@ struct Making {
   bool large = false;  ///< made with large counts; its contents have another form then
 };
 bool how_made(MPI_Datatype type, Making& making);
+/// Tells whether nobody frees the type: a named one, or one of Fortran's kinds, which have contents all the same.
+bool is_predefined_type(MPI_Datatype type);
 
 /// Holds a type that is made of one other, and how it is made.
 struct Parts {

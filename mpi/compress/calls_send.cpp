@@ -57,7 +57,8 @@ int send_init_as(SendMode mode, const void* buf, std::int64_t count, MPI_Datatyp
   tracked->handle = *request;
   tracked->sends = message;
   tracked->sends.info = &tracked->info;
-  tracked->owns_type = PMPI_Type_dup(type, &tracked->sends.type) == MPI_SUCCESS;
+  tracked->own_type = OwnType(type);
+  tracked->sends.type = tracked->own_type.get();
   track(std::move(tracked));
   return result;
 }

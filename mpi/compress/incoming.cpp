@@ -117,7 +117,8 @@ bool is_taken(const Receive& r) {
 /// Unpacks elements of the program's type to `to`; the last of them may be incomplete.
 int unpack_bytes(const Receive& r, const std::byte* from, std::int64_t bytes, void* to) {
   if (bytes == 0) return MPI_SUCCESS;
-  MPI_Datatype type = r.has_own_type ? r.own_type : r.wanted.type;
+  const MPI_Datatype own_type = r.own_type.get();
+  const MPI_Datatype type = own_type != MPI_DATATYPE_NULL ? own_type : r.wanted.type;
   const std::int64_t whole = bytes / r.info.size_bytes;
   const std::int64_t rest = bytes % r.info.size_bytes;
   if (const int code = unpack(from, to, whole, type, r.info); code != MPI_SUCCESS || rest == 0) return code;

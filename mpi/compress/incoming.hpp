@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "call/datatype.hpp"
+#include "call/own_type.hpp"
 #include "compress/messages.hpp"
 
 namespace antiphon::mpi {
@@ -35,8 +36,7 @@ struct Receive {
   bool aside = false;      ///< whether it lands elsewhere because an earlier receive has the same buffer
   std::int64_t post_count = 0;
   MPI_Datatype post_type;
-  MPI_Datatype own_type;  ///< duplicate of a type without layout, because the program may free its own
-  bool has_own_type = false;
+  OwnType own_type;     ///< of a type without layout
   MPI_Request request;  ///< the library's request, while others may ask about it
   enum class State : std::uint8_t {
     posted,
@@ -52,7 +52,7 @@ struct Receive {
   MPI_Status status;              ///< with `error`: what the program gets when it is finished
   int error = MPI_SUCCESS;
 
-  Receive() : post_type(MPI_BYTE), own_type(MPI_DATATYPE_NULL), request(MPI_REQUEST_NULL) {}
+  Receive() : post_type(MPI_BYTE), request(MPI_REQUEST_NULL) {}
   ~Receive();
   Receive(const Receive&) = delete;
   Receive& operator=(const Receive&) = delete;

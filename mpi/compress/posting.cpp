@@ -49,10 +49,7 @@ bool share_places(const Receive& one, const Receive& other) {
   return (one.info.contiguous && other.info.contiguous) || one.wanted.type == other.wanted.type;
 }
 
-Receive::~Receive() {
-  unlist_receive(*this);
-  if (has_own_type) PMPI_Type_free(&own_type);
-}
+Receive::~Receive() { unlist_receive(*this); }
 
 Messages* messages_for(const ReceiveArguments& wanted) {
   if (wanted.count < 0 || wanted.peer == MPI_PROC_NULL || wanted.type == MPI_DATATYPE_NULL) return nullptr;
@@ -76,7 +73,7 @@ std::unique_ptr<Receive> expect(const ReceiveArguments& wanted, Messages& messag
   r->messages = messages.shared_from_this();
   r->wanted = wanted;
   const bool regular = r->info.contiguous || (r->info.layout && wanted.buffer != MPI_BOTTOM);
-  if (!regular) r->has_own_type = PMPI_Type_dup(wanted.type, &r->own_type) == MPI_SUCCESS;
+  if (!regular) r->own_type = OwnType(wanted.type);
   if (r->capacity_bytes >= framing_state.threshold_bytes) {
     if (wanted.buffer == nullptr && r->info.contiguous) return nullptr;
     const bool frames_fit = r->info.contiguous || (regular && takes_parts_of_elements);

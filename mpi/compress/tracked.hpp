@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "call/own_type.hpp"
 #include "compress/incoming.hpp"
 #include "compress/outgoing.hpp"
 
@@ -20,14 +21,11 @@ struct Tracked {
   MPI_Request inner;      ///< waited for in its place: of active persistent ones and of given-up sends
   Parcel parcel;
   std::unique_ptr<Receive> receive;
-  SendArguments sends;  ///< of a persistent send; the type is a duplicate, as the program may free its own
-  bool owns_type = false;
+  SendArguments sends;  ///< of a persistent send, with its own type
+  OwnType own_type;
   TypeInfo info;  ///< of that type
 
   Tracked() : handle(MPI_REQUEST_NULL), inner(MPI_REQUEST_NULL) {}
-  ~Tracked() {
-    if (owns_type) PMPI_Type_free(&sends.type);
-  }
   Tracked(const Tracked&) = delete;
   Tracked& operator=(const Tracked&) = delete;
 };

@@ -9,12 +9,14 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <sys/stat.h>
 
 #include "antiphon/output_file.hpp"
 #include "call/datatype.hpp"
+#include "call/own_type.hpp"
 #include "call/type_contents.hpp"
 #include "job/devices.hpp"
 #include "job/warn.hpp"
@@ -113,13 +115,13 @@ struct Prepared {
   std::int64_t count;
   MPI_Datatype type;
   std::uint32_t operation;
+  OwnType own_type = {};  ///< of a request, as the program may free its own before it starts it
 };
 
 class Capture : public P2pRecorder {
  public:
   Capture(std::FILE* file, std::int64_t limit_bytes) : file_(file), left_bytes_(limit_bytes) {}
   ~Capture() override {
-    while (!prepared_.empty()) forget(prepared_.begin());
     const bool whole = std::ferror(file_) == 0;
     if (std::fclose(file_) == 0 && whole) return;
     warn("not all captured messages could be written");
@@ -133,7 +135,6 @@ class Capture : public P2pRecorder {
 
  private:
   void keep(const Prepared& message);
-  void forget(std::map<MPI_Request, Prepared>::iterator prepared);
   std::mutex mutex_;
   std::FILE* file_;
   std::int64_t left_bytes_;
@@ -176,7 +177,7 @@ void Capture::before(const P2pCall& call) noexcept {
     for (int i = 0; i < call.request_count; ++i) {
       const auto found = prepared_.find(call.requests[i]);
       if (found == prepared_.end()) continue;
-      if (call.call == P2p::request_free) forget(found);
+      if (call.call == P2p::request_free) prepared_.erase(found);
       else keep(found->second);
     }
   } catch (const std::exception&) {
@@ -188,18 +189,13 @@ void Capture::after(const P2pCall& call, int result) noexcept {
   if (result != MPI_SUCCESS || !is_prepared(call.call)) return;
   try {
     const std::lock_guard lock(mutex_);
-    if (const auto old = prepared_.find(call.requests[0]); old != prepared_.end()) forget(old);
     Prepared message = message_of(call, 2);
-    // The program may free its own before it starts the request.
-    if (PMPI_Type_dup(call.type, &message.type) == MPI_SUCCESS) prepared_.emplace(call.requests[0], message);
+    message.own_type = OwnType(call.type);
+    message.type = message.own_type.get();
+    prepared_.insert_or_assign(call.requests[0], std::move(message));
   } catch (const std::exception&) {
     left_bytes_ = 0;
   }
-}
-
-void Capture::forget(std::map<MPI_Request, Prepared>::iterator prepared) {
-  PMPI_Type_free(&prepared->second.type);
-  prepared_.erase(prepared);
 }
 
 void Capture::keep(const Prepared& message) {

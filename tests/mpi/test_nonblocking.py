@@ -75,6 +75,16 @@ def test_attributes_are_not_copied(mpi: Mpi, verified: Check) -> None:
     assert (result.used("ibcast").keys() == {"flat"}) == has_hook(mpi)
 
 
+@pytest.mark.parametrize("use", ["nothing", "compress", "capture"])
+def test_types_with_attributes(mpi: Mpi, use: str, tmp_path: Path, verified: Check) -> None:
+    """GIVEN types with attributes, freed while in use, THEN no copy function runs, and each delete function once."""
+    variables = {
+        "compress": {"ANTIPHON_COMPRESS": "force"},
+        "capture": {"ANTIPHON_CAPTURE": str(tmp_path / "captured")},
+    }
+    verified(mpi, 3, "type_attributes.c", ANTIPHON_FORCE="bcast:flat", **variables.get(use, {}))
+
+
 def test_encoded(native: Mpi, check: Check) -> None:
     """GIVEN compression forced THEN results are right, and nonblocking collectives are encoded."""
     result = check(
