@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "job/members.hpp"
 #include "job/world.hpp"
 
 namespace antiphon::mpi {
@@ -24,11 +25,7 @@ std::vector<int> world_ranks_of(MPI_Group group) {
 
 }  // namespace
 
-std::vector<int> world_ranks(MPI_Comm comm) {
-  MPI_Group group = MPI_GROUP_NULL;
-  PMPI_Comm_group(comm, &group);
-  return world_ranks_of(group);
-}
+std::vector<int> world_ranks(MPI_Comm comm) { return world_ranks_of(members_of(comm)); }
 
 std::vector<int> world_ranks_of_peers(MPI_Comm comm) {
   int inter = 0;
