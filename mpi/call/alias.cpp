@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "call/alias.hpp"
 
+#include "job/own_comms.hpp"
+
 namespace antiphon::mpi {
 
 namespace {
@@ -24,13 +26,10 @@ bool same_block(const Side& one, const Side& all, int rank) {
 }  // namespace
 
 void ask_about_aliases() {
-  MPI_Comm alone = MPI_COMM_NULL;
-  if (PMPI_Comm_dup(MPI_COMM_SELF, &alone) != MPI_SUCCESS) return;
-  PMPI_Comm_set_errhandler(alone, MPI_ERRORS_RETURN);
+  const MPI_Comm alone = comm_of_self();
   int value = 0;
   refuses_movement = PMPI_Gather(&value, 1, MPI_INT, &value, 1, MPI_INT, 0, alone) != MPI_SUCCESS;
   refuses_reduction = PMPI_Allreduce(&value, &value, 1, MPI_INT, MPI_SUM, alone) != MPI_SUCCESS;
-  PMPI_Comm_free(&alone);
 }
 
 bool refused_as_alias(const Description& d) {

@@ -9,15 +9,13 @@
 #include <vector>
 
 #include "call/type_contents.hpp"
+#include "job/own_comms.hpp"
 
 namespace antiphon::mpi {
 
 namespace {
 
 int keyval = MPI_KEYVAL_INVALID;
-/// Errors on this communicator reach no handler of the program. prepare_datatypes() sets it because not all libraries
-/// have constants for handles.
-MPI_Comm quiet;
 
 int delete_info(MPI_Datatype, int, void* value, void*) {
   delete static_cast<TypeInfo*>(value);
@@ -146,7 +144,7 @@ bool can_pack(const TypeInfo& info) {
 /// Sends to MPI_PROC_NULL, which reads no memory: the library says whether it takes this type in a message at all.
 bool committed(MPI_Datatype type) {
   char nothing = 0;
-  return PMPI_Send(&nothing, 1, type, MPI_PROC_NULL, 0, quiet) == MPI_SUCCESS;
+  return PMPI_Send(&nothing, 1, type, MPI_PROC_NULL, 0, comm_of_self()) == MPI_SUCCESS;
 }
 
 /// Returns false, and keeps nothing, while the type is not committed.
@@ -214,16 +212,9 @@ int unpack_some(const std::byte* from, int bytes, void* to, int count, MPI_Datat
 
 }  // namespace
 
-void prepare_datatypes() {
-  PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, delete_info, &keyval, nullptr);
-  PMPI_Comm_dup(MPI_COMM_SELF, &quiet);
-  PMPI_Comm_set_errhandler(quiet, MPI_ERRORS_RETURN);
-}
+void prepare_datatypes() { PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, delete_info, &keyval, nullptr); }
 
-void release_datatypes() {
-  PMPI_Type_free_keyval(&keyval);
-  PMPI_Comm_free(&quiet);
-}
+void release_datatypes() { PMPI_Type_free_keyval(&keyval); }
 
 bool inspect(MPI_Datatype type, TypeInfo& info) {
   if (type == MPI_DATATYPE_NULL) return false;

@@ -9,6 +9,7 @@
 
 #include "entry/evidence.hpp"
 #include "observe/merge.hpp"
+#include "observe/summary.hpp"
 #include "observe/text_table.hpp"
 
 namespace antiphon::mpi::learned {
@@ -101,11 +102,7 @@ Json rows() {
       if (const Json row = evidence->row(); !row.is_null() && evidence->rank() == 0) put_row(own, row);
     }
   }
-  MPI_Comm comm = MPI_COMM_NULL;
-  PMPI_Comm_dup(MPI_COMM_WORLD, &comm);
-  const Json all = merge_over_ranks(own, merged, comm);
-  PMPI_Comm_free(&comm);
-  return all;
+  return merge_over_ranks(own, merged, summary::own_comm());
 }
 
 void print(std::FILE* out, const Json& rows) {

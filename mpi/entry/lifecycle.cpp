@@ -19,10 +19,10 @@
 #include "entry/operations.hpp"
 #include "entry/pattern_history.hpp"
 #include "entry/persistent.hpp"
-#include "entry/program_request.hpp"
 #include "entry/progress_thread.hpp"
 #include "job/first_process.hpp"
 #include "job/library_parameters.hpp"
+#include "job/own_comms.hpp"
 #include "job/profile_store.hpp"
 #include "job/progress_hook.hpp"
 #include "job/static_variables.hpp"
@@ -80,8 +80,8 @@ void end() {
   stop_capture();
   stop_framing();
   CommState::release();
-  ProgramRequest::release();
   release_datatypes();
+  free_comm_of_self();
   stop_world();
 }
 
@@ -118,6 +118,7 @@ void after_init() {
     start_world();
     if (!world.settings.enabled) return;
     report_tools();
+    make_comm_of_self();
     ask_about_aliases();
     check_placement();
     prepare_datatypes();

@@ -7,6 +7,7 @@
 
 #include "call/greatest_tag.hpp"
 #include "entry/operations.hpp"
+#include "job/own_comms.hpp"
 
 #if defined(__SANITIZE_THREAD__)
 #include <unistd.h>
@@ -50,24 +51,9 @@ class Tags {
 /// It is never destroyed: requests may outlive the program's main().
 auto& tags = *new Tags;
 
-/// Has one rank; made for the first request, and before that nothing: the library's constants may not be known yet. The
-/// operations' Lock protects it.
-std::optional<MPI_Comm> self;
-
-int make_self() {
-  const operations::Lock lock;
-  if (self) return MPI_SUCCESS;
-  MPI_Comm made = MPI_COMM_NULL;
-  const int rc = PMPI_Comm_dup(MPI_COMM_SELF, &made);
-  if (rc != MPI_SUCCESS) return rc;
-  self = made;
-  return PMPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN);
-}
-
 }  // namespace
 
 int ProgramRequest::take_tag(bool lasts) {
-  if (const int rc = make_self(); rc != MPI_SUCCESS) return rc;
   const std::optional<int> tag = tags.take();
   if (!tag) return MPI_ERR_NO_MEM;
   tag_ = *tag;
@@ -77,29 +63,24 @@ int ProgramRequest::take_tag(bool lasts) {
 
 int ProgramRequest::begin(MPI_Request* request) {
   if (const int rc = take_tag(false); rc != MPI_SUCCESS) return rc;
-  return PMPI_Irecv(nullptr, 0, MPI_BYTE, 0, tag_, *self, request);
+  return PMPI_Irecv(nullptr, 0, MPI_BYTE, 0, tag_, comm_of_self(), request);
 }
 
 int ProgramRequest::init(MPI_Request* request) {
   if (const int rc = take_tag(true); rc != MPI_SUCCESS) return rc;
-  return PMPI_Recv_init(nullptr, 0, MPI_BYTE, 0, tag_, *self, request);
+  return PMPI_Recv_init(nullptr, 0, MPI_BYTE, 0, tag_, comm_of_self(), request);
 }
 
 void ProgramRequest::end(int rc) {
   const char too_long = 0;
   note_order();
-  PMPI_Send(&too_long, rc == MPI_SUCCESS ? 0 : 1, MPI_BYTE, 0, tag_, *self);
+  PMPI_Send(&too_long, rc == MPI_SUCCESS ? 0 : 1, MPI_BYTE, 0, tag_, comm_of_self());
   // The receive was posted before any that takes this tag next, so the message is its own.
   if (!lasts_) free();
 }
 
 void ProgramRequest::free() {
   if (tag_ != none) tags.give_back(std::exchange(tag_, none));
-}
-
-void ProgramRequest::release() {
-  if (self) PMPI_Comm_free(&*self);
-  self.reset();
 }
 
 }  // namespace antiphon::mpi

@@ -19,9 +19,6 @@ class ProgramRequest {
   /// The program will not start the persistent request again. Without a request it does nothing.
   void free();
 
-  /// Frees what all requests share; called before the end of MPI.
-  static void release();
-
  private:
   int take_tag(bool lasts);
 

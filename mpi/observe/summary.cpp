@@ -128,4 +128,6 @@ void write(const std::vector<Section>& sections) {
   PMPI_Comm_free(&own);
 }
 
+MPI_Comm own_comm() { return own; }
+
 }  // namespace antiphon::mpi::summary

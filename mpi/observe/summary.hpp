@@ -30,5 +30,7 @@ struct Section {
 /// Adds up all ranks' figures and writes them, on rank 0, to the places that the settings name. Collective over
 /// MPI_COMM_WORLD.
 void write(const std::vector<Section>& sections);
+/// Returns the communicator of the summary's messages, for its sections.
+MPI_Comm own_comm();
 
 }  // namespace antiphon::mpi::summary

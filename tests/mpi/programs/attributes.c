@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Starts nonblocking collectives on communicators whose attributes have copy functions, and duplicates them itself: the
-   functions run for its own duplicates alone. Prints "verified". */
+   functions run for its own duplicates alone, also of the predefined communicators. Prints "verified". */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "verdict.h"
 
 enum { bytes = 65536 };
-static int copied, removed, refused, duplicates_end;
+static int copied, removed, refused, duplicates_end, predefined_copied;
 
 static int copy_counting(MPI_Comm comm, int keyval, void* extra, void* value, void* copy, int* flag) {
   (void)keyval;
@@ -25,6 +25,20 @@ static int remove_counting(MPI_Comm comm, int keyval, void* value, void* extra) 
   removed++;
   free(value);
   return MPI_SUCCESS;
+}
+
+static int copy_predefined(MPI_Comm comm, int keyval, void* extra, void* value, void* copy, int* flag) {
+  (void)comm, (void)keyval, (void)extra, (void)value, (void)copy;
+  *flag = 0;
+  predefined_copied++;
+  return MPI_SUCCESS;
+}
+
+static void watch_predefined(void) {
+  int keyval;
+  MPI_Comm_create_keyval(copy_predefined, MPI_COMM_NULL_DELETE_FN, &keyval, NULL);
+  MPI_Comm_set_attr(MPI_COMM_SELF, keyval, NULL);
+  MPI_Comm_set_attr(MPI_COMM_WORLD, keyval, NULL);
 }
 
 static int refuse(MPI_Comm comm, int keyval, void* extra, void* value, void* copy, int* flag) {
@@ -62,6 +76,7 @@ int main(int argc, char** argv) {
   MPI_Comm_create_keyval(copy_counting, remove_counting, &counting, &copied);
   MPI_Comm_create_keyval(MPI_COMM_DUP_FN, remove_shared, &shared, NULL);
   MPI_Comm_create_keyval(refuse, MPI_COMM_NULL_DELETE_FN, &refusing, NULL);
+  watch_predefined();
   MPI_Comm_set_attr(comm, counting, strdup("text"));
   MPI_Comm_set_attr(comm, shared, &duplicates_end);
   MPI_Comm_set_attr(comm, refusing, NULL);
@@ -87,5 +102,5 @@ int main(int argc, char** argv) {
   MPI_Comm_free_keyval(&refusing);
   tell_verdict(wrong);
   MPI_Finalize();
-  return 0;
+  return predefined_copied;
 }
