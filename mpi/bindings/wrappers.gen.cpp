@@ -4,12 +4,13 @@
 #include "call/call.hpp"
 #include "call/kept_reduction.hpp"
 #include "compress/freeing_comm.hpp"
+#include "entry/early_comms.hpp"
 #include "entry/intercept.hpp"
 #include "entry/finalize_watch.hpp"
-#include "entry/keyvals.hpp"
 #include "entry/lifecycle.hpp"
 #include "entry/nonblocking.hpp"
 #include "entry/overriding.hpp"
+#include "entry/own_comm.hpp"
 #include "entry/persistent.hpp"
 #include "job/entry_points.hpp"
 #include "job/progress.hpp"
@@ -767,6 +768,7 @@ ANTIPHON_ENTRY_POINTS(Neighbor_alltoallw_init, (Word sendbuf, Word sendcounts, W
 static int do_Cart_create(decltype(library.Cart_create) next, MPI_Comm comm_old, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm* comm_cart) {
   int result = MPI_SUCCESS;
   if (!reordering::cart_create(comm_old, ndims, dims, periods, reorder, comm_cart, result)) result = next(comm_old, ndims, dims, periods, reorder, comm_cart);
+  if (result == MPI_SUCCESS) also_make_own(comm_old, *comm_cart);
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Cart_create, (Word comm_old, Word ndims, Word dims, Word periods, Word reorder, Word comm_cart), comm_old, ndims, dims, periods, reorder, comm_cart)
@@ -774,6 +776,7 @@ ANTIPHON_ENTRY_POINTS(Cart_create, (Word comm_old, Word ndims, Word dims, Word p
 static int do_Graph_create(decltype(library.Graph_create) next, MPI_Comm comm_old, int nnodes, const int index[], const int edges[], int reorder, MPI_Comm* comm_graph) {
   int result = MPI_SUCCESS;
   if (!reordering::graph_create(comm_old, nnodes, index, edges, reorder, comm_graph, result)) result = next(comm_old, nnodes, index, edges, reorder, comm_graph);
+  if (result == MPI_SUCCESS) also_make_own(comm_old, *comm_graph);
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Graph_create, (Word comm_old, Word nnodes, Word index, Word edges, Word reorder, Word comm_graph), comm_old, nnodes, index, edges, reorder, comm_graph)
@@ -781,6 +784,7 @@ ANTIPHON_ENTRY_POINTS(Graph_create, (Word comm_old, Word nnodes, Word index, Wor
 static int do_Dist_graph_create(decltype(library.Dist_graph_create) next, MPI_Comm comm_old, int n, const int sources[], const int degrees[], const int destinations[], const int weights[], MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
   int result = MPI_SUCCESS;
   if (!reordering::dist_graph_create(comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph, result)) result = next(comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph);
+  if (result == MPI_SUCCESS) also_make_own(comm_old, *comm_dist_graph);
   if (result == MPI_SUCCESS) prepare_neighbours(*comm_dist_graph);
   return result;
 }
@@ -789,6 +793,7 @@ ANTIPHON_ENTRY_POINTS(Dist_graph_create, (Word comm_old, Word n, Word sources, W
 static int do_Dist_graph_create_adjacent(decltype(library.Dist_graph_create_adjacent) next, MPI_Comm comm_old, int indegree, const int sources[], const int sourceweights[], int outdegree, const int destinations[], const int destweights[], MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
   int result = MPI_SUCCESS;
   if (!reordering::dist_graph_create_adjacent(comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph, result)) result = next(comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph);
+  if (result == MPI_SUCCESS) also_make_own(comm_old, *comm_dist_graph);
   if (result == MPI_SUCCESS) prepare_neighbours(*comm_dist_graph);
   return result;
 }
@@ -808,20 +813,6 @@ static int do_Type_free(decltype(library.Type_free) next, MPI_Datatype* datatype
 }
 ANTIPHON_ENTRY_POINTS(Type_free, (Word datatype), datatype)
 
-static int do_Comm_create_keyval(decltype(library.Comm_create_keyval) next, MPI_Comm_copy_attr_function* comm_copy_attr_fn, MPI_Comm_delete_attr_function* comm_delete_attr_fn, int* comm_keyval, void* extra_state) {
-  int result = MPI_SUCCESS;
-  if (!create_keyval(comm_copy_attr_fn, comm_delete_attr_fn, comm_keyval, extra_state, result)) result = next(comm_copy_attr_fn, comm_delete_attr_fn, comm_keyval, extra_state);
-  return result;
-}
-ANTIPHON_ENTRY_POINTS(Comm_create_keyval, (Word comm_copy_attr_fn, Word comm_delete_attr_fn, Word comm_keyval, Word extra_state), comm_copy_attr_fn, comm_delete_attr_fn, comm_keyval, extra_state)
-
-static int do_Keyval_create(decltype(library.Keyval_create) next, MPI_Copy_function* copy_fn, MPI_Delete_function* delete_fn, int* keyval, void* extra_state) {
-  int result = MPI_SUCCESS;
-  if (!create_keyval(copy_fn, delete_fn, keyval, extra_state, result)) result = next(copy_fn, delete_fn, keyval, extra_state);
-  return result;
-}
-ANTIPHON_ENTRY_POINTS(Keyval_create, (Word copy_fn, Word delete_fn, Word keyval, Word extra_state), copy_fn, delete_fn, keyval, extra_state)
-
 static int do_Comm_free(decltype(library.Comm_free) next, MPI_Comm* comm) {
   const FreeingComm freeing(comm);
   const int result = next(comm);
@@ -835,6 +826,55 @@ static int do_Comm_disconnect(decltype(library.Comm_disconnect) next, MPI_Comm* 
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Comm_disconnect, (Word comm), comm)
+
+static int do_Comm_dup(decltype(library.Comm_dup) next, MPI_Comm comm, MPI_Comm* newcomm) {
+  const int result = next(comm, newcomm);
+  if (result == MPI_SUCCESS) also_make_own(comm, *newcomm);
+  return result;
+}
+ANTIPHON_ENTRY_POINTS(Comm_dup, (Word comm, Word newcomm), comm, newcomm)
+
+static int do_Comm_split(decltype(library.Comm_split) next, MPI_Comm comm, int color, int key, MPI_Comm* newcomm) {
+  const int result = next(comm, color, key, newcomm);
+  if (result == MPI_SUCCESS) also_make_own(comm, *newcomm);
+  return result;
+}
+ANTIPHON_ENTRY_POINTS(Comm_split, (Word comm, Word color, Word key, Word newcomm), comm, color, key, newcomm)
+
+static int do_Comm_split_type(decltype(library.Comm_split_type) next, MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm* newcomm) {
+  const int result = next(comm, split_type, key, info, newcomm);
+  if (result == MPI_SUCCESS) also_make_own(comm, *newcomm);
+  return result;
+}
+ANTIPHON_ENTRY_POINTS(Comm_split_type, (Word comm, Word split_type, Word key, Word info, Word newcomm), comm, split_type, key, info, newcomm)
+
+static int do_Comm_create(decltype(library.Comm_create) next, MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm) {
+  const int result = next(comm, group, newcomm);
+  if (result == MPI_SUCCESS) also_make_own(comm, *newcomm);
+  return result;
+}
+ANTIPHON_ENTRY_POINTS(Comm_create, (Word comm, Word group, Word newcomm), comm, group, newcomm)
+
+static int do_Cart_sub(decltype(library.Cart_sub) next, MPI_Comm comm, const int remain_dims[], MPI_Comm* newcomm) {
+  const int result = next(comm, remain_dims, newcomm);
+  if (result == MPI_SUCCESS) also_make_own(comm, *newcomm);
+  return result;
+}
+ANTIPHON_ENTRY_POINTS(Cart_sub, (Word comm, Word remain_dims, Word newcomm), comm, remain_dims, newcomm)
+
+static int do_Comm_idup(decltype(library.Comm_idup) next, MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request) {
+  note_idup();
+  const int result = next(comm, newcomm, request);
+  return result;
+}
+ANTIPHON_ENTRY_POINTS(Comm_idup, (Word comm, Word newcomm, Word request), comm, newcomm, request)
+
+static int do_Comm_idup_with_info(decltype(library.Comm_idup_with_info) next, MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm, MPI_Request* request) {
+  note_idup();
+  const int result = next(comm, info, newcomm, request);
+  return result;
+}
+ANTIPHON_ENTRY_POINTS(Comm_idup_with_info, (Word comm, Word info, Word newcomm, Word request), comm, info, newcomm, request)
 
 static int do_Init(decltype(library.Init) next, int* argc, char*** argv) {
   before_init();
@@ -877,6 +917,7 @@ ANTIPHON_ENTRY_POINTS(Comm_set_info, (Word comm, Word info), comm, info)
 static int do_Comm_dup_with_info(decltype(library.Comm_dup_with_info) next, MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) {
   const int result = next(comm, info, newcomm);
   if (result == MPI_SUCCESS) apply_info(*newcomm, info);
+  if (result == MPI_SUCCESS) also_make_own(comm, *newcomm);
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Comm_dup_with_info, (Word comm, Word info, Word newcomm), comm, info, newcomm)

@@ -37,7 +37,6 @@ int delete_state(MPI_Comm, int, void* value, void*) {
   std::unique_ptr<CommState> state(static_cast<CommState*>(value));
   passed_calls::forget();
   state->abandon();
-  state->own().outlive_original();
   if (!state->in_use()) return MPI_SUCCESS;
   const std::lock_guard lock(abandoned_mutex);
   abandoned.push_back(std::move(state));
@@ -96,15 +95,6 @@ CommState::~CommState() {
   if (world.active && groups_ && groups_->used()) leave_later(own_.release(), groups_->retire());
 }
 
-MPI_Comm CommState::own_comm() {
-  try {
-    return own_.get();
-  } catch (const NoMoreCommunicators&) {
-    eligible_ = false;
-    throw;
-  }
-}
-
 OperationTags& CommState::tags_of_operations() {
   if (!has_operations_) passed_calls::forget();
   world.idle = false;
@@ -133,7 +123,7 @@ void CommState::carried_out() {
 void CommState::call_over(bool as_chosen) {
   Evidence* const evidence = decisions_.take_timed();
   if (evidence == nullptr || !evidence->end(as_chosen)) return;
-  const bool own = own_.begun() || evidence->wants_own_comm();
+  const bool own = own_.exists() || evidence->wants_own_comm();
   if (must_not_wait_in_library()) return evidence->agree(MPI_COMM_NULL, own);
   MPI_Comm where = comm_;
   try {
@@ -152,7 +142,7 @@ void CommState::call_started(const MPI_Request* request) {
 void CommState::agree_on_nonblocking() {
   if (!decisions_.has_due()) return;
   for (Evidence* const evidence : decisions_.take_due())
-    evidence->agree(must_not_wait_in_library() ? MPI_COMM_NULL : existing_comm(), own_.begun());
+    evidence->agree(must_not_wait_in_library() ? MPI_COMM_NULL : existing_comm(), own_.exists());
 }
 
 Problem& CommState::blank_problem(Collective collective) {
@@ -215,7 +205,7 @@ std::unique_ptr<Executor> CommState::make_executor(Schedule schedule, int tag_ba
   return std::make_unique<Executor>(std::move(schedule), own_comm(), options);
 }
 
-/// Goes on with setting up what the node's ranks share, and tells whether that is over. Own_ is ready, and the caller
+/// Goes on with setting up what the node's ranks share, and tells whether that is over. Own_ exists, and the caller
 /// holds the operations' Lock.
 bool CommState::node_memory_ready() {
   if (node_memory_) return true;
@@ -254,7 +244,6 @@ NonblockingCalls& CommState::nonblocking() {
       .rank = rank(),
       .size = size(),
       .max_ranks_per_node = shape_.max_ranks_per_node,
-      .own = own_,
       .schedule = [this](const Problem& problem, const Choice& choice) { return prepare(problem, choice, true); },
       .node_memory_ready = [this] { return node_memory_ready(); },
       .node_memory = [this] { return node_memory_->get(); },

@@ -145,9 +145,8 @@ class CommState {
 
   /// Returns the communicator of schedules' messages.
   [[nodiscard]] OwnComm& own() { return own_; }
-  /// Returns the same for the library's functions. Where there can be none, throws NoMoreCommunicators on all ranks,
-  /// and all calls are the library's from then on.
-  MPI_Comm own_comm();
+  /// Returns the same for the library's functions. Where there can be none, throws NoMoreCommunicators on all ranks.
+  MPI_Comm own_comm() { return own_.get(); }
 
   /// Makes the schedule for this problem, with the parameters of the choice, ready to run. Returns null, on every rank
   /// alike, if the algorithm cannot solve the problem. `judges_alone` as in CodingTerms.
@@ -190,7 +189,7 @@ class CommState {
                                           bool judges_alone);
   /// Returns a communicator for the library's collectives, which exists already: all ranks are at the same call of the
   /// program's communicator, so these cannot be mixed up with calls of its own.
-  [[nodiscard]] MPI_Comm existing_comm() { return own_.begun() ? own_.get() : comm_; }
+  [[nodiscard]] MPI_Comm existing_comm() { return own_.exists() ? own_.get() : comm_; }
 
   MPI_Comm comm_;
   OwnComm own_;

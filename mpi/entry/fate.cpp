@@ -15,6 +15,7 @@ std::string_view reason_of(Fate fate) {
     case Fate::library_chosen: return "asked for: by --force, a communicator's info, or the program";
     case Fate::gaps: return "elements with gaps, which the chosen algorithm cannot move";
     case Fate::device_memory: return "buffers in a GPU's memory";
+    case Fate::no_communicator: return "no communicator of Antiphon's own beside this one";
     case Fate::no_progress: return "this MPI library has no hook by which nonblocking schedules could advance";
     case Fate::waits_first: return "nonblocking, and ranks would have to wait for each other first";
     case Fate::unsolvable: return "the chosen algorithm does not work for this call";

@@ -18,6 +18,7 @@ enum class Fate : std::uint8_t {
   library_chosen,   ///< the library is the choice
   gaps,             ///< what was chosen cannot move elements with gaps
   device_memory,    ///< some rank's buffers are in a GPU's memory
+  no_communicator,  ///< schedules' messages have no communicator of their own
   unsolvable,       ///< what was chosen cannot solve this problem
   // These are fates of nonblocking calls.
   no_progress,  ///< the library lets nothing advance beside its own calls

@@ -212,6 +212,7 @@ Outcome attempt(const Call& given, CommState& state) {
   outcome.why = d.obstacle;
   if (summary::enabled()) outcome.block_bytes = mean_block_bytes(d, has_neighbours(given.form));
   if (!d.schedulable) return leave(Fate::not_schedulable, d.collective, state, outcome);
+  if (state.own().refused()) return leave(Fate::no_communicator, d.collective, state, outcome);
   const Choice& choice = state.decisions().decide(asked(d, given.form == Form::plain));
   if (choice.algorithm == nullptr) {
     if (state.decisions().times_call()) outcome.timed = &state;
@@ -248,7 +249,7 @@ void account(const Call& call, const CommState& state, Outcome& outcome) {
 /// Looks at a call that nothing is remembered of.
 [[gnu::noinline]] Outcome look_at(const Call& call) {
   const double began_s = summary::enabled() || trace::on() ? now_s() : 0;
-  Outcome outcome{.fate = Fate::foreign};
+  Outcome outcome{.fate = Fate::foreign, .began_s = began_s};
   try {
     CommState* const state = CommState::of(call.comm);
     if (state != nullptr) {
@@ -270,7 +271,7 @@ void account(const Call& call, const CommState& state, Outcome& outcome) {
     }
   } catch (const NoMoreCommunicators&) {
     // All ranks come here alike, and have sent nothing.
-    return {.fate = Fate::foreign};
+    outcome.fate = Fate::no_communicator;
   } catch (const std::exception& e) {
     // Memory is probably exhausted. Other ranks may already wait for this rank's messages, so the library cannot help.
     warn(kind_name(kind_of(call)) + ": " + e.what());

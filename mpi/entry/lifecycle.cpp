@@ -12,6 +12,7 @@
 #include "compress/report.hpp"
 #include "entry/comm_state.hpp"
 #include "entry/device_buffers.hpp"
+#include "entry/early_comms.hpp"
 #include "entry/finalize_watch.hpp"
 #include "entry/in_finalize.hpp"
 #include "entry/learned.hpp"
@@ -130,6 +131,7 @@ void after_init() {
     start_framing();
     summary::start();
     start_progress_thread();
+    start_early_comms();
     world.active = true;
   } catch (const std::exception& e) {
     warn(std::string("not active: ") + e.what());

@@ -67,9 +67,9 @@ Outcome attempt(const Call& given, CommState& state, MPI_Request* request) {
   problem.parameters = choice.parameters;
   state.set_places(problem, *choice.algorithm);
   if (!supports(*choice.algorithm, problem)) return leave(Fate::unsolvable, outcome);
+  if (!state.own().exists()) return leave(Fate::no_communicator, outcome);
   const std::optional<int> tag_base = state.tags_of_operations().for_nonblocking();
   if (!tag_base) return leave(Fate::unsolvable, outcome);
-  state.own().begin();
   persistent::wait_beside_nonblocking();
   outcome.result = state.nonblocking().start(call, choice, std::move(problem), *tag_base, request);
   return leave(Fate::done, outcome);
@@ -93,8 +93,6 @@ Outcome start_nonblocking(const Call& call, MPI_Request* request) {
     if (!outcome.done()) return outcome;
     if (summary::enabled()) count(call, outcome, *state->decisions().used(call.collective));
     if (trace::on()) trace::collective(call, began_s, true, outcome.result != MPI_SUCCESS);
-  } catch (const NoMoreCommunicators&) {
-    return {.fate = Fate::foreign};
   } catch (const std::exception& e) {
     warn(kind_name(kind_of(call)) + ": " + e.what());
     outcome = {.fate = Fate::done, .result = MPI_ERR_NO_MEM};

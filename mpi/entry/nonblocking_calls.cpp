@@ -82,7 +82,7 @@ class NonblockingCall final : public Operation {
   /// Tells whether there is by now what the call needs of other ranks before it begins.
   bool may_run() {
     const NonblockingCalls::Provider& provider = calls_.provider_;
-    return counts_.ready(problem_) && provider.own.ready() && provider.node_memory_ready();
+    return counts_.ready(problem_) && provider.node_memory_ready();
   }
 
   void fail() {

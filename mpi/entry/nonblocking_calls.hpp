@@ -13,7 +13,6 @@
 #include "antiphon/select.hpp"
 #include "antiphon/step_retry.hpp"
 #include "call/call.hpp"
-#include "entry/own_comm.hpp"
 #include "entry/prepared_schedule.hpp"
 #include "run/exchange.hpp"
 #include "run/left_alone.hpp"
@@ -25,10 +24,9 @@ class NonblockingCall;
 /// The operations' Lock protects it.
 class NonblockingCalls {
  public:
-  /// What the communicator provides. All functions may be called once OwnComm is ready.
+  /// What the communicator provides. Its OwnComm exists.
   struct Provider {
     int rank, size, max_ranks_per_node;
-    OwnComm& own;
     /// Makes the schedule of a choice for a problem.
     std::function<std::unique_ptr<PreparedSchedule>(const Problem&, const Choice&)> schedule;
     /// Goes on with setting up the memory that ranks of the node share; returns whether that is over.

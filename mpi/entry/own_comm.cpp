@@ -1,74 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "entry/own_comm.hpp"
 
-#include <sched.h>
-
-#include "entry/keyvals.hpp"
-#include "entry/operations.hpp"
-#include "job/progress.hpp"
-#include "run/library_progress.hpp"
+#include "job/members.hpp"
+#include "job/own_comms.hpp"
+#include "job/world.hpp"
 
 namespace antiphon::mpi {
 
+namespace {
+
+std::atomic<bool> program_idups{false};
+
+}  // namespace
+
 OwnComm::~OwnComm() {
-  if (begun_ && get() != MPI_COMM_NULL) PMPI_Comm_free(&own_);
+  if (!exists()) return;
+  MPI_Comm own = release();
+  PMPI_Comm_free(&own);
 }
 
-MPI_Comm OwnComm::get() {
-  if (begun_) {
-    while (true) {
-      {
-        const operations::Lock lock;
-        if (ready()) return own_;
-      }
-      if (operations_under_way()) make_progress();
-      sched_yield();
-    }
-  }
-  MPI_Group group = MPI_GROUP_NULL;
-  PMPI_Comm_group(of_, &group);
-  const int rc = quietly([&] { return PMPI_Comm_create(of_, group, &own_); });
-  PMPI_Group_free(&group);
-  if (rc != MPI_SUCCESS || own_ == MPI_COMM_NULL) throw NoMoreCommunicators();
-  begun_ = true;
-  PMPI_Comm_set_errhandler(own_, MPI_ERRORS_RETURN);
+MPI_Comm OwnComm::release() {
+  --own_comm_counts.taken;
+  state_ = State::refused;
   return own_;
 }
 
-/// The program's error handler hears of no failure: without another communicator the library does its calls.
-int OwnComm::quietly(const std::function<int()>& create) {
-  MPI_Errhandler of_program = MPI_ERRHANDLER_NULL;
-  PMPI_Comm_get_errhandler(of_, &of_program);
-  PMPI_Comm_set_errhandler(of_, MPI_ERRORS_RETURN);
-  const int rc = create();
-  PMPI_Comm_set_errhandler(of_, of_program);
-  if (of_program != MPI_ERRORS_ARE_FATAL && of_program != MPI_ERRORS_RETURN) PMPI_Errhandler_free(&of_program);
-  return rc;
+MPI_Comm OwnComm::get() {
+  if (state_ == State::absent) take(all_may_make() ? bare_copy(of_) : MPI_COMM_NULL);
+  if (refused()) throw NoMoreCommunicators();
+  if (idle_.load(std::memory_order_relaxed) && idle_.exchange(false)) own_comm_counts.idle -= 2;
+  return own_;
 }
 
-void OwnComm::begin() {
-  if (begun_) return;
-  // Only a duplicate can be made without waiting.
-  const int rc = quietly([this] {
-    const WithoutAttributes bare;
-    return PMPI_Comm_idup(of_, &own_, &making_);
-  });
-  if (rc != MPI_SUCCESS) throw NoMoreCommunicators();
-  begun_ = true;
+/// Tells whether no rank has too many, nor may be making others of the program meanwhile. Collective.
+bool OwnComm::all_may_make() const {
+  if (world.orders_ids && world.some_have_threads) return false;
+  int most = world.orders_ids && program_idups ? OwnCommCounts::most : own_comm_counts.taken.load();
+  const int rc = PMPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MAX, of_);
+  return rc == MPI_SUCCESS && most < OwnCommCounts::most;
 }
 
-void OwnComm::outlive_original() {
-#if defined(ANTIPHON_ABI_OPENMPI)
-  // Open MPI needs the original until the duplicate is complete, although MPI_Comm_free need not wait for that.
-  if (begun_) get();
-#endif
+void OwnComm::make_early(MPI_Comm from) {
+  MPI_Group group = members_of(of_);
+  take(create_comm(from, group));
+  PMPI_Group_free(&group);
+  if (!exists()) return;
+  idle_ = true;
+  ++own_comm_counts.idle;
 }
 
-bool OwnComm::ready() {
-  if (making_ == MPI_REQUEST_NULL) return true;
-  if (!is_over(making_)) return false;
-  PMPI_Comm_set_errhandler(own_, MPI_ERRORS_RETURN);
-  return true;
+void OwnComm::take(MPI_Comm made) {
+  own_ = made;
+  state_ = made == MPI_COMM_NULL ? State::refused : State::made;
+  if (exists()) ++own_comm_counts.taken;
 }
+
+void note_idup() { program_idups = true; }
 
 }  // namespace antiphon::mpi

@@ -20,17 +20,18 @@ namespace {
 constexpr char yes = 'y';
 constexpr char no = 'n';
 
-/// Returns, on rank 0, the three answers and then each rank's node.
+/// Returns, on rank 0, the four answers and then each rank's node.
 std::vector<int> summed_up(const std::vector<std::string>& told) {
   const auto size = static_cast<int>(told.size());
-  std::vector<int> all{size, 0, std::numeric_limits<int>::max()};
+  std::vector<int> all{size, 0, 0, std::numeric_limits<int>::max()};
   std::map<std::string, int> lowest;
   for (int rank = 0; rank < size; ++rank) {
     const std::string& text = told[static_cast<std::size_t>(rank)];
     if (text[0] == yes) all[0] = std::min(all[0], rank);
     if (text[1] == yes) all[1] = 1;
+    if (text[2] == yes) all[2] = 1;
     const std::size_t end = text.find(' ');
-    all[2] = std::min(all[2], std::stoi(text.substr(2, end - 2)));
+    all[3] = std::min(all[3], std::stoi(text.substr(3, end - 3)));
     all.push_back(lowest.emplace(text.substr(end + 1), rank).first->second);
   }
   return all;
@@ -38,8 +39,8 @@ std::vector<int> summed_up(const std::vector<std::string>& told) {
 
 }  // namespace
 
-Introduction introduce(bool has_own_settings, bool may_have_devices) {
-  const std::string own = {has_own_settings ? yes : no, may_have_devices ? yes : no};
+Introduction introduce(bool has_own_settings, bool may_have_devices, bool has_threads) {
+  const std::string own = {has_own_settings ? yes : no, may_have_devices ? yes : no, has_threads ? yes : no};
   const std::string cores = std::to_string(network::online_cores());
   const std::vector<int> on_rank_0 = summed_up(gather_texts(own + cores + ' ' + node_name()));
   const std::string told =
@@ -48,8 +49,9 @@ Introduction introduce(bool has_own_settings, bool may_have_devices) {
   std::memcpy(all.data(), told.data(), told.size());
   return {.first_different = all.at(0),
           .some_may_have_devices = all.at(1) != 0,
-          .least_cores = all.at(2),
-          .node_of_rank = {all.begin() + 3, all.end()}};
+          .some_have_threads = all.at(2) != 0,
+          .least_cores = all.at(3),
+          .node_of_rank = {all.begin() + 4, all.end()}};
 }
 
 }  // namespace antiphon::mpi

@@ -9,11 +9,12 @@ namespace antiphon::mpi {
 struct Introduction {
   int first_different = 0;  ///< the lowest rank with other settings than rank 0; the number of ranks: none
   bool some_may_have_devices = false;
-  int least_cores = 0;            ///< of any rank's machine; 0: one does not know
-  std::vector<int> node_of_rank;  ///< as World::node_of_rank
+  bool some_have_threads = false;  ///< MPI_THREAD_MULTIPLE
+  int least_cores = 0;             ///< of any rank's machine; 0: one does not know
+  std::vector<int> node_of_rank;   ///< as World::node_of_rank
 };
 
 /// Tells rank 0 of this rank, and returns what rank 0 makes of it. The call is collective over MPI_COMM_WORLD.
-Introduction introduce(bool has_own_settings, bool may_have_devices);
+Introduction introduce(bool has_own_settings, bool may_have_devices, bool has_threads);
 
 }  // namespace antiphon::mpi

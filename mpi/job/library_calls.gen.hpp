@@ -61,10 +61,15 @@ struct LibraryCalls {
   decltype(&PMPI_Dist_graph_create_adjacent) Dist_graph_create_adjacent = nullptr;
   decltype(&PMPI_Op_free) Op_free = nullptr;
   decltype(&PMPI_Type_free) Type_free = nullptr;
-  decltype(&PMPI_Comm_create_keyval) Comm_create_keyval = nullptr;
-  decltype(&PMPI_Keyval_create) Keyval_create = nullptr;
   decltype(&PMPI_Comm_free) Comm_free = nullptr;
   decltype(&PMPI_Comm_disconnect) Comm_disconnect = nullptr;
+  decltype(&PMPI_Comm_dup) Comm_dup = nullptr;
+  decltype(&PMPI_Comm_split) Comm_split = nullptr;
+  decltype(&PMPI_Comm_split_type) Comm_split_type = nullptr;
+  decltype(&PMPI_Comm_create) Comm_create = nullptr;
+  decltype(&PMPI_Cart_sub) Cart_sub = nullptr;
+  decltype(&PMPI_Comm_idup) Comm_idup = nullptr;
+  decltype(&PMPI_Comm_idup_with_info) Comm_idup_with_info = nullptr;
   decltype(&PMPI_Init) Init = nullptr;
   decltype(&PMPI_Init_thread) Init_thread = nullptr;
   decltype(&PMPI_Session_init) Session_init = nullptr;
@@ -283,10 +288,15 @@ inline constexpr std::array library_call_names{
     "Dist_graph_create_adjacent",
     "Op_free",
     "Type_free",
-    "Comm_create_keyval",
-    "Keyval_create",
     "Comm_free",
     "Comm_disconnect",
+    "Comm_dup",
+    "Comm_split",
+    "Comm_split_type",
+    "Comm_create",
+    "Cart_sub",
+    "Comm_idup",
+    "Comm_idup_with_info",
     "Init",
     "Init_thread",
     "Session_init",
@@ -516,10 +526,15 @@ extern const LibraryCalls narrow_calls;
 #define PMPI_Dist_graph_create_adjacent ::antiphon::mpi::library.Dist_graph_create_adjacent
 #define PMPI_Op_free ::antiphon::mpi::library.Op_free
 #define PMPI_Type_free ::antiphon::mpi::library.Type_free
-#define PMPI_Comm_create_keyval ::antiphon::mpi::library.Comm_create_keyval
-#define PMPI_Keyval_create ::antiphon::mpi::library.Keyval_create
 #define PMPI_Comm_free ::antiphon::mpi::library.Comm_free
 #define PMPI_Comm_disconnect ::antiphon::mpi::library.Comm_disconnect
+#define PMPI_Comm_dup ::antiphon::mpi::library.Comm_dup
+#define PMPI_Comm_split ::antiphon::mpi::library.Comm_split
+#define PMPI_Comm_split_type ::antiphon::mpi::library.Comm_split_type
+#define PMPI_Comm_create ::antiphon::mpi::library.Comm_create
+#define PMPI_Cart_sub ::antiphon::mpi::library.Cart_sub
+#define PMPI_Comm_idup ::antiphon::mpi::library.Comm_idup
+#define PMPI_Comm_idup_with_info ::antiphon::mpi::library.Comm_idup_with_info
 #define PMPI_Init ::antiphon::mpi::library.Init
 #define PMPI_Init_thread ::antiphon::mpi::library.Init_thread
 #define PMPI_Session_init ::antiphon::mpi::library.Session_init

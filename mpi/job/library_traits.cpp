@@ -27,6 +27,8 @@ bool library_restarts_requests() {
   return version.rfind("MPICH", 0) != 0 || version.find("\t4.0") == std::string::npos;
 }
 
+bool library_orders_ids() { return library_name() == "openmpi"; }
+
 bool library_may_stay_in_finalize() {
   const std::string version = library_version();
   return !library_restarts_requests() && version.find("ch4:ucx") != std::string::npos;

@@ -16,6 +16,10 @@ std::string library_name();
 /// messages under way beside one end in a failed assertion of its UCX device.
 bool library_restarts_requests();
 
+/// Tells whether making a communicator holds up all others. Open MPI gives ids to one at a time, the lowest parent
+/// first: beside one that some ranks have not begun, a rank makes no other.
+bool library_orders_ids();
+
 /// Tells whether MPI_Finalize may never return: in MPICH 4.0 over UCX, ranks wait in it for answers of others that look
 /// for messages no more.
 bool library_may_stay_in_finalize();

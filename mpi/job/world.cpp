@@ -42,6 +42,12 @@ bool look_for_device() {
   return here;
 }
 
+bool has_threads() {
+  int level = MPI_THREAD_SINGLE;
+  PMPI_Query_thread(&level);
+  return level == MPI_THREAD_MULTIPLE;
+}
+
 /// Returns, for each rank, the lowest rank on its node by ANTIPHON_NODES; empty if that is not set or does not fit.
 std::vector<int> assumed_nodes(const std::string& text, int rank, int size) {
   if (text.empty()) return {};
@@ -67,6 +73,7 @@ bool get_to_know_all(Introduction& all, int rank, int size) {
                     ", unlike rank 0 (hint: give all ranks the same ANTIPHON variables)");
   }
   world.some_may_have_devices = all.some_may_have_devices;
+  world.some_have_threads = all.some_have_threads;
   world.node_of_rank = assumed_nodes(world.settings.nodes, rank, size);
   if (world.node_of_rank.empty()) world.node_of_rank = std::move(all.node_of_rank);
   return all.first_different == size;
@@ -156,10 +163,11 @@ void start_world() {
   PMPI_Comm_size(MPI_COMM_WORLD, &size);
   world.settings = agree_on_settings(rank);
   if (!world.settings.enabled) return;
-  Introduction all = introduce(has_own_settings(), look_for_device());
+  Introduction all = introduce(has_own_settings(), look_for_device(), has_threads());
   world.settings.enabled = get_to_know_all(all, rank, size);
   if (!world.settings.enabled) return;
   world.mpi = library_name();
+  world.orders_ids = library_orders_ids();
   world.restarts_requests = library_restarts_requests();
   look_at_network(all.least_cores, rank == 0);
   world.ranks_on_core = ranks_on_core();

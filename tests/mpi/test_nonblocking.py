@@ -23,6 +23,8 @@ COLLECTIVES = [
 #: The rest is checked, too, whoever does it.
 REST = ["scatterv", "gatherv", "alltoallw", "neighbours", "intercommunicators", "bottom", "wildcards"]
 
+NONE_BESIDE = "no communicator of Antiphon's own beside this one"
+
 
 def has_hook(mpi: Mpi) -> bool:
     """Returns whether the library calls others back from its progress."""
@@ -73,6 +75,43 @@ def test_attributes_are_not_copied(mpi: Mpi, verified: Check) -> None:
     """GIVEN attributes with copy functions THEN the program's own duplicates alone call them."""
     result = verified(mpi, 3, "attributes.c", ANTIPHON_FORCE="bcast:flat")
     assert (result.used("ibcast").keys() == {"flat"}) == has_hook(mpi)
+
+
+def reasons(result: Any, call: str) -> set[str]:
+    """Returns why the library did such calls."""
+    return {row["reason"] for row in result.calls(call) if row["algorithm"] == "library"}
+
+
+@pytest.mark.parametrize(
+    ("mode", "force"), [("blocking", ""), *((mode, "*:on") for mode in ("blocking", "duplicate", "idup", "threads"))]
+)
+def test_crossing_order(mpi: Mpi, mode: str, force: str, verified: Check) -> None:
+    """GIVEN ranks that come to calls on two communicators in either order THEN all end, as the library's own do."""
+    nodes = {"ANTIPHON_NODES": "a,b,c,d", "ANTIPHON_LINK_BITS_PER_S": "100000000"}
+    result = verified(mpi, 4, "crossing.c", mode, limit_s=60, ANTIPHON_FORCE=force, **nodes)
+    if mode == "idup" or not has_hook(mpi):
+        return
+    call = "alltoall" if mode == "threads" else "ialltoall"
+    assert result.used(call).keys() - {"library"}, result.calls(call)
+    # MPICH makes what calls of several threads need.
+    none_beside = mode != "threads" or mpi.family == "openmpi"
+    assert (NONE_BESIDE in reasons(result, call)) == none_beside
+
+
+def test_first_call_after_each_constructor(mpi: Mpi, verified: Check) -> None:
+    """GIVEN new communicators THEN schedules do their first nonblocking calls, and blocks come from the right ranks."""
+    result = verified(mpi, 5, "constructors.c", ANTIPHON_FORCE="alltoall:rotated;alltoallv:on", limit_s=60)
+    if has_hook(mpi):
+        assert reasons(result, "ialltoall") <= {"one rank alone, an intercommunicator, or processes of another job"}
+
+
+@pytest.mark.parametrize("call", ["alltoall", "ialltoall"])
+def test_most_communicators_that_there_can_be(mpi: Mpi, call: str, verified: Check) -> None:
+    """GIVEN a program that needs most of MPICH's communicators THEN it gets them, and each call ends."""
+    comms = 300 if mpi.abi == "openmpi" and call == "alltoall" else 1750
+    result = verified(mpi, 2, "many_exchanges.c", call, comms, ANTIPHON_FORCE="alltoall:rotated")
+    if call == "alltoall" or has_hook(mpi):
+        assert result.used(call)["rotated"] > 200
 
 
 @pytest.mark.parametrize("use", ["nothing", "compress", "capture"])

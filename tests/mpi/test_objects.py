@@ -16,10 +16,12 @@ from antiphon.mpi import launch
 ROOT = Path(__file__).resolve().parents[2]
 HEADER = ROOT / "include" / "antiphon.h"
 #: These have no counts that could be large.
-LIFE_CYCLE = {"Init", "Init_thread", "Session_init", "Finalize", "Comm_set_info", "Comm_dup_with_info"}
+LIFE_CYCLE = {"Init", "Init_thread", "Session_init", "Finalize", "Comm_set_info"}
+DUPLICATES = {"Comm_dup", "Comm_dup_with_info", "Comm_idup", "Comm_idup_with_info"}
+PARTS = {"Comm_split", "Comm_split_type", "Comm_create", "Cart_sub"}
 TOPOLOGY = {"Cart_create", "Graph_create", "Dist_graph_create", "Dist_graph_create_adjacent"}
-NO_BUFFER = LIFE_CYCLE | TOPOLOGY | {"Barrier", "Barrier_init", "Ibarrier", "Win_create_dynamic"}
-NO_BUFFER |= {"Op_free", "Type_free", "Comm_create_keyval", "Keyval_create", "Comm_free", "Comm_disconnect"}
+NO_BUFFER = LIFE_CYCLE | DUPLICATES | PARTS | TOPOLOGY | {"Barrier", "Barrier_init", "Ibarrier", "Win_create_dynamic"}
+NO_BUFFER |= {"Op_free", "Type_free", "Comm_free", "Comm_disconnect"}
 #: What Open MPI calls when it starts, and by which the ranks tell each other that they load the object.
 PMIX = {f"{prefix}PMIx_{name}" for prefix in ("", "OPAL_MCA_PMIX3X_") for name in ("Init", "Put")}
 
