@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import fcntl
+import functools
 import hashlib
 import json
 import os
@@ -139,8 +140,19 @@ def compiled(programs_folder: Path) -> Compile:
 Run = Callable[..., Result]
 
 
+@functools.cache
+def has_variables(mpi: Mpi) -> bool:
+    """Returns whether the library knows by which variables its waiting ranks give their cores away."""
+    return mpi.family != "mpich" or all(name.encode() in mpi.libmpi.read_bytes() for name in launch.yielding(mpi))
+
+
+def what_yields(mpi: Mpi, compiled: Compile) -> list[Path]:
+    """Returns objects that make waiting ranks give their cores away where the library has no variable for it."""
+    return [] if has_variables(mpi) else [compiled(mpi, [PROGRAMS / "yields_in_ucx.c"], "-shared", "-fPIC")]
+
+
 @pytest.fixture
-def run_ranks(tmp_path: Path, one_core: list[str]) -> Run:
+def run_ranks(tmp_path: Path, one_core: list[str], compiled: Compile) -> Run:
     """Starts a program on n ranks with the preload object or, with preload=False, without it.
 
     Other objects can be preloaded before it and behind it. Only as many ranks as there are cores run in parallel.
@@ -161,7 +173,8 @@ def run_ranks(tmp_path: Path, one_core: list[str]) -> Run:
         summary.unlink(missing_ok=True)
         hidden = ("LD_PRELOAD", "LD_LIBRARY_PATH")
         env = {key: value for key, value in os.environ.items() if key not in hidden and not key.startswith("ANTIPHON")}
-        objects = [*before, *([launch.preload_object(mpi.abi)] if preload else []), *behind]
+        company = what_yields(mpi, compiled) if preload and not before and not behind else behind
+        objects = [*before, *([launch.preload_object(mpi.abi)] if preload else []), *company]
         if objects:
             variables["LD_PRELOAD"] = ":".join(map(str, objects))
         if preload:
@@ -171,9 +184,8 @@ def run_ranks(tmp_path: Path, one_core: list[str]) -> Run:
         where = one_core if n > len(os.sched_getaffinity(0)) else []
         # The launcher is asked to end, so that it ends the ranks.
         command = ["timeout", "--kill-after=10", str(limit_s), *where, *command]
-        done = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", env=env, cwd=tmp_path, check=False
-        )
+        options = {"capture_output": True, "text": True, "errors": "replace", "check": False}
+        done = subprocess.run(command, env=env, cwd=tmp_path, **options)
         data = json.loads(summary.read_text()) if summary.is_file() else {}
         if data:
             SUMMARY.validate(data)

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { pairs = 24, count = 16384, most_ranks = 8, late_us = 20000 };
+enum { pairs = 24, count = 16384, most_ranks = 8, late_us = 5000 };
 
 static int rank, size;
 static _Atomic int wrong;
