@@ -19,14 +19,8 @@ from antiphon.mpi import launch
 os.environ.setdefault("OMPI_MCA_btl", "^ofi")
 os.environ.setdefault("OMPI_MCA_mtl", "^ofi,psm,psm2")
 
-#: Waiting ranks give their core away, since tests run beside one another. MPICH's ranks poll for long before they do,
-#: which takes up to ten times the processor time of the calls; with these, they sleep for a moment after 50 polls.
-#: Its "heavy yield" sleeps at every poll, which makes calls over TCP hundreds of times longer.
-WAITING = {
-    **launch.YIELDING["openmpi"],
-    "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
-    "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "50",
-}
+#: Waiting ranks give their core away, since tests run beside one another.
+WAITING = launch.YIELDING["openmpi"] | launch.YIELDING["mpich"]
 
 
 @pytest.fixture(scope="session")

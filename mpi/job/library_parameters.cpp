@@ -1,117 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/library_parameters.hpp"
 
-#include <dlfcn.h>
-
-#include <algorithm>
-#include <array>
-#include <cstdint>
 #include <cstdlib>
-#include <filesystem>
-#include <string_view>
-#include <system_error>
-#include <vector>
 
-#include "antiphon/text.hpp"
+#include "job/crowded_node.hpp"
 #include "job/environment.hpp"
-#include "job/library.hpp"
 #include "job/library_traits.hpp"
-#include "network/hardware.hpp"
+#include "job/long_messages.hpp"
 
 namespace antiphon::mpi {
 
 namespace {
 
-/// A message is sent at once if it fits into the buffer that every receiver has for a piece (btl_tcp_max_send_size).
-/// Other parameters would help longer ones, but a rank without them crashes one with them.
-constexpr const char* parameter = "OMPI_MCA_btl_tcp_eager_limit";
-constexpr const char* value = "131072";
-/// Who sets any of these knows more.
-constexpr std::string_view of_user = "btl_tcp_";
-constexpr std::array about_messages{"eager_limit", "rndv_eager_limit", "max_send_size",
-                                    "flags",       "rdma_pipeline",    "min_rdma"};
-/// On faster links TCP recovers too slowly from what ports lose where several such messages come in at once.
-constexpr std::int64_t most_bits_per_s = 500'000'000;
+std::vector<LibraryParameter> done;
 
-LibraryParameters done;
-bool is_set = false;
-
-/// Tells whether a text sets a parameter for messages over TCP, which stands behind `prefix`.
-bool is_about_messages(std::string_view text, std::string_view prefix) {
-  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
-  if (!text.starts_with(prefix)) return false;
-  text.remove_prefix(prefix.size());
-  if (!text.starts_with(of_user)) return false;
-  text.remove_prefix(of_user.size());
-  return std::any_of(about_messages.begin(), about_messages.end(), [&](auto name) { return text.starts_with(name); });
-}
-
-/// Returns the files in which Open MPI looks for parameters by default.
-std::vector<std::string> parameter_files() {
-  std::vector<std::string> files{variable("HOME") + "/.openmpi/mca-params.conf",
-                                 "/etc/openmpi/openmpi-mca-params.conf"};
-  Dl_info library_file{};
-  if (dladdr(reinterpret_cast<void*>(library.Init), &library_file) != 0) {
-    const auto folder = std::filesystem::path(library_file.dli_fname).parent_path();
-    files.push_back((folder.parent_path() / "etc" / "openmpi-mca-params.conf").string());
-  }
-  return files;
-}
-
-/// Returns the user's variable or file that sets such a parameter, or nothing.
-std::string set_by() {
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    const std::string_view text(*entry);
-    if (is_about_messages(text, "OMPI_MCA_")) return std::string(text.substr(0, text.find('=')));
-  }
-  for (const std::string& file : parameter_files()) {
-    const std::vector<std::string> lines = lines_of_file(file);
-    if (std::any_of(lines.begin(), lines.end(), [](const std::string& line) { return is_about_messages(line, ""); }))
-      return file;
-  }
-  return "";
-}
-
-/// Returns the rate of the node's fastest interface; 0: none is known.
-std::int64_t fastest_bits_per_s() {
-  if (const std::string told = variable("ANTIPHON_LINK_BITS_PER_S"); !told.empty())
-    return std::strtoll(told.c_str(), nullptr, 10);
-  const std::string root = variable("ANTIPHON_SYSTEM_ROOT");
-  std::int64_t fastest = 0;
-  std::error_code none;
-  for (const auto& entry : std::filesystem::directory_iterator(root + "/sys/class/net", none))
-    fastest = std::max(fastest, network::read_interface(root, entry.path().filename().string()).bits_per_s);
-  return fastest;
-}
-
-/// Returns why the library's defaults stay, or nothing.
-std::string why_not() {
-  constexpr const char* name = "ANTIPHON_LIBRARY_PARAMETERS";
-  if (variable(name) == "off") return name;
-  if (const std::string by = set_by(); !by.empty()) return "set by " + by;
-  const std::int64_t rate = fastest_bits_per_s();
-  if (rate == 0) return "the link's rate is unknown at the start";
-  return rate > most_bits_per_s ? "a link above 500 Mb/s" : "";
+/// Returns what suits this process, whether or not it is wanted.
+std::vector<LibraryParameter> found() {
+  if (library_name() == "openmpi") return {for_long_messages()};
+  const auto crowded = for_crowded_node();
+  return crowded ? std::vector{*crowded} : std::vector<LibraryParameter>{};
 }
 
 }  // namespace
 
-const LibraryParameters& library_parameters() { return done; }
+const std::vector<LibraryParameter>& library_parameters() { return done; }
 
 void set_library_parameters() {
-  if (is_switched_off() || library_name() != "openmpi") return;
-  if (const std::string why = why_not(); !why.empty()) {
-    done = {"as the library sends them", why};
-    return;
+  constexpr const char* name = "ANTIPHON_LIBRARY_PARAMETERS";
+  if (is_switched_off()) return;
+  done = found();
+  for (LibraryParameter& parameter : done) {
+    if (variable(name) == "off") parameter = {parameter.about, "as the library does", name, {}};
+    for (const auto& [key, value] : parameter.variables) setenv(key, value, 1);
   }
-  is_set = setenv(parameter, value, 1) == 0;
-  done = {"sent at once up to 128 KiB", "by default"};
 }
 
 void unset_library_parameters() {
-  if (!is_set) return;
-  unsetenv(parameter);
-  is_set = false;
+  for (LibraryParameter& parameter : done) {
+    for (const auto& [key, value] : parameter.variables) unsetenv(key);
+    parameter.variables.clear();
+  }
 }
 
 }  // namespace antiphon::mpi

@@ -1,23 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parameters of the MPI library whose defaults do not suit the network: how Open MPI sends long messages over TCP. It
-// reads them once, in MPI_Init.
+// Parameters of the MPI library whose defaults do not suit the network or the node. It reads them once, in MPI_Init.
 #pragma once
 
-#include <string>
+#include <vector>
+
+#include "job/library_parameter.hpp"
 
 namespace antiphon::mpi {
 
-/// Sets the parameter in this process's environment, where that is wanted and the user has set none of its kind. Ranks
-/// may differ: a sender decides for its own messages, and every receiver takes what comes.
+/// Sets the parameters in this process's environment, where that is wanted and the user has set none of the kind.
 void set_library_parameters();
 
-/// Takes it out again, so that programs which this one starts have an environment like the user's.
+/// Takes them out again, so that programs which this one starts have an environment like the user's.
 void unset_library_parameters();
 
-/// What this process did, and why; empty texts: the library has no such parameter.
-struct LibraryParameters {
-  std::string value, source;
-};
-const LibraryParameters& library_parameters();
+/// What this process did; empty: the library has no such parameter.
+const std::vector<LibraryParameter>& library_parameters();
 
 }  // namespace antiphon::mpi

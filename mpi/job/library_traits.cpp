@@ -27,6 +27,12 @@ bool library_restarts_requests() {
   return version.rfind("MPICH", 0) != 0 || version.find("\t4.0") == std::string::npos;
 }
 
+bool library_throttles_polling() {
+  const std::string version = library_version();
+  const std::size_t number = version.find_first_of("0123456789");
+  return version.rfind("MPICH", 0) == 0 && number != std::string::npos && std::atoi(version.c_str() + number) >= 5;
+}
+
 bool library_orders_ids() { return library_name() == "openmpi"; }
 
 bool library_may_stay_in_finalize() {

@@ -113,8 +113,15 @@ class Launch:
 
 
 #: Ranks that wait give their cores away by these, for each family. By itself, Open MPI keeps them where there are no
-#: more ranks than cores. MPICH 5 always keeps them. Libraries with its ABI, like MPICH 4.0, ignore its variable.
-YIELDING = {"openmpi": {"OMPI_MCA_mpi_yield_when_idle": "1"}, "mpich": {"MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"}}
+#: more ranks than cores. MPICH 5 keeps them for long in its collectives in shared memory; with these, for 50 looks.
+#: Libraries with its ABI, like MPICH 4.0, ignore its variables.
+YIELDING = {
+    "openmpi": {"OMPI_MCA_mpi_yield_when_idle": "1"},
+    "mpich": {
+        "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
+        "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "50",
+    },
+}
 
 
 def yielding(mpi: Mpi) -> dict[str, str]:
