@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import itertools
 import os
 import re
@@ -21,6 +22,11 @@ os.environ.setdefault("OMPI_MCA_mtl", "^ofi,psm,psm2")
 
 #: Waiting ranks give their core away, since tests run beside one another.
 WAITING = launch.YIELDING["openmpi"] | launch.YIELDING["mpich"]
+
+
+def pytest_collection_finish() -> None:
+    """Keeps thousands of collected tests out of every garbage collection."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -150,6 +150,9 @@ mapping::TrafficGraph traffic_of(const std::vector<Edge>& edges, int ranks) {
   return mapping::TrafficGraph::of_entries(ranks, entries);
 }
 
+/// Returns for how long a better order is sought: few ranks have few orders.
+double search_s(int ranks) { return std::min(2e-4 * ranks * ranks, std::max(0.1, 2e-4 * ranks)); }
+
 /// Returns the new rank of each process, or nothing. It may throw.
 std::optional<std::vector<int>> seek(const Processes& processes, int ranks, const std::vector<Edge>& edges,
                                      const char* call) {
@@ -163,7 +166,7 @@ std::optional<std::vector<int>> seek(const Processes& processes, int ranks, cons
   }
   const mapping::Method* const method = mapping::find_method("antiphon");
   if (method == nullptr) throw InvalidArgument("this build has no method to place ranks by");
-  const mapping::Assignment found = method->place(task, {.seconds = std::max(0.1, 2e-4 * ranks)});
+  const mapping::Assignment found = method->place(task, {.seconds = search_s(ranks)});
   const double before = objective_value(task, given);
   const double after = objective_value(task, found);
   const bool better = after < before * (1 - least_gain);

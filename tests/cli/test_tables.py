@@ -119,9 +119,9 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 COMMANDS: dict[str, list[object]] = {
     "explain": ["explain", "alltoall", "--ranks", "16", "--bytes", "64k", "--link-rate", "100mbit"],
-    "explain-measured": ["explain", "alltoall", "--ranks", "16", "--bytes", "64k", "--profile", MACHINE],
+    "explain-measured": ["explain", "alltoall", "--ranks", "8", "--bytes", "64k", "--profile", MACHINE],
     "explain-phases": ["explain", "--pattern", "banded:64k", "--ranks", "8"],
-    "predict": ["predict", "alltoall", "--ranks", "16", "--bytes", "64k", "--profile", MACHINE, "--no-sweep"],
+    "predict": ["predict", "alltoall", "--ranks", "8", "--bytes", "64k", "--profile", MACHINE, "--no-sweep"],
     "traffic": ["traffic", "TRACE"],
     "trace": ["trace", "--summary", "TRACE"],
     "map": ["map", "TRACE", MACHINE],
