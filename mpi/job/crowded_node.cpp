@@ -24,7 +24,7 @@ constexpr const char* looks_in_vain = "50";
 /// Who sets any of these knows more; MPICH reads each with one of three beginnings.
 constexpr std::string_view of_kind[]{"CH4_PROGRESS_THROTTLE", "ENABLE_HEAVY_YIELD"};
 constexpr std::string_view beginnings[]{"MPIR_CVAR_", "MPIR_PARAM_", "MPICH_"};
-/// Hydra's process on each node, which starts the ranks and is not bound to their cores.
+/// Hydra's process on each node, which starts the ranks.
 constexpr std::string_view launcher = "hydra_pmi_proxy";
 constexpr int most_ancestors = 16;
 
@@ -45,15 +45,21 @@ std::string status_of(pid_t process, std::string_view field) {
   return "";
 }
 
-/// Returns on how many cores the node's launcher may start ranks; 0: no such launcher is among this process's
-/// ancestors.
-int cores_of_launcher() {
+pid_t parent_of(pid_t process) { return std::atoi(status_of(process, "PPid:").c_str()); }
+
+/// Returns on how many cores a process may run; 0: nobody says.
+int cores_of(pid_t process) {
+  cpu_set_t cores;
+  return sched_getaffinity(process, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 0;
+}
+
+/// Returns on how many cores the node's ranks may run; 0: no such launcher is among this process's ancestors.
+int cores_of_node() {
   pid_t process = getppid();
-  for (int i = 0; i < most_ancestors && process > 1; ++i) {
-    cpu_set_t cores;
-    if (status_of(process, "Name:") == launcher)
-      return sched_getaffinity(process, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 0;
-    process = std::atoi(status_of(process, "PPid:").c_str());
+  for (int i = 0; i < most_ancestors && process > 1; ++i, process = parent_of(process)) {
+    if (status_of(process, "Name:") != launcher) continue;
+    // A rank may be bound to a core, and the launcher goes from core to core while it finds out what the node has.
+    return std::max({cores_of(0), cores_of(process), cores_of(parent_of(process))});
   }
   return 0;
 }
@@ -63,7 +69,7 @@ int cores_of_launcher() {
 std::optional<LibraryParameter> for_crowded_node() {
   if (!library_throttles_polling()) return std::nullopt;
   const int ranks = std::atoi(variable("MPI_LOCALNRANKS").c_str());  // Hydra's
-  const int cores = ranks > 1 ? cores_of_launcher() : 0;
+  const int cores = ranks > 1 ? cores_of_node() : 0;
   if (cores == 0 || ranks <= cores) return std::nullopt;
   if (const std::string by = kind_set_by(); !by.empty())
     return LibraryParameter{polling, "as is set", "set by " + by, {}};

@@ -18,44 +18,45 @@ CORES = len(os.sched_getaffinity(0))
 
 
 @pytest.fixture
-def waits(wheel: Mpi, compiled: Callable[..., Path], run_ranks: Callable[..., Any]) -> Callable[..., tuple[str, Any]]:
-    """Runs the program without the variables of other tests; returns its line, and what the summary knows of it."""
+def waits(wheel: Mpi, compiled: Callable[..., Path], run_ranks: Callable[..., Any]) -> Callable[..., tuple[Any, Any]]:
+    """Runs the program without the variables of other tests; returns what it prints, and what the summary knows."""
     if wheel.family != "mpich":
         pytest.skip("Open MPI's ranks give their cores away by themselves")
     without = [word for name in launch.yielding(wheel) for word in ("-u", name)]
 
-    def run(ranks: int, *settings: str, **options: Any) -> tuple[str, Any]:
+    def run(ranks: int, *settings: str, **options: Any) -> tuple[dict[str, str], Any]:
         result = run_ranks(wheel, ranks, ["env", *without, *settings, compiled(wheel, [PROGRAM])], **options)
         assert result.returncode == 0, result.text
         facts = {fact["name"]: fact for fact in result.summary.get("facts", [])}
-        return result.text.strip(), facts.get("polling")
+        words = result.text.split()
+        return dict(zip(words[::2], words[1::2], strict=True)), facts.get("polling")
 
     return run
 
 
-def test_ranks_that_share_cores_give_them_away(waits: Callable[..., tuple[str, Any]]) -> None:
+def test_ranks_that_share_cores_give_them_away(waits: Callable[..., tuple[Any, Any]]) -> None:
     """GIVEN more ranks than cores THEN waiting ranks give them away, and the summary says so and why."""
-    line, fact = waits(CORES + 1)
-    assert line == "gives 1 inherited no"
-    assert fact["source"].startswith(f"{CORES + 1} ranks on ")
+    found, fact = waits(CORES + 1)
+    assert (found["gives"], found["inherited"]) == ("1", "no")
+    assert fact["source"].startswith(f"{CORES + 1} ranks on {found['cores']} core")
 
 
-def test_ranks_with_cores_of_their_own_keep_them(waits: Callable[..., tuple[str, Any]]) -> None:
+def test_ranks_with_cores_of_their_own_keep_them(waits: Callable[..., tuple[Any, Any]]) -> None:
     """GIVEN as many cores as ranks THEN the library's default stays."""
-    assert waits(CORES) == ("gives 0 inherited no", None)
+    assert waits(CORES) == ({"gives": "0", "inherited": "no", "cores": str(CORES)}, None)
 
 
 @pytest.mark.parametrize(("variable", "value"), [("ANTIPHON_LIBRARY_PARAMETERS", "off"), ("ANTIPHON", "off")])
-def test_switched_off(waits: Callable[..., tuple[str, Any]], variable: str, value: str) -> None:
+def test_switched_off(waits: Callable[..., tuple[Any, Any]], variable: str, value: str) -> None:
     """GIVEN that it is switched off THEN the library's default stays."""
-    line, fact = waits(CORES + 1, **{variable: value})
-    assert line == "gives 0 inherited no"
+    found, fact = waits(CORES + 1, **{variable: value})
+    assert (found["gives"], found["inherited"]) == ("0", "no")
     assert (fact is None) == (variable == "ANTIPHON")
 
 
 @pytest.mark.parametrize("variable", [THROTTLE, "MPICH_ENABLE_HEAVY_YIELD", "MPIR_PARAM_CH4_PROGRESS_THROTTLE"])
-def test_what_a_user_has_set_stays(waits: Callable[..., tuple[str, Any]], variable: str) -> None:
+def test_what_a_user_has_set_stays(waits: Callable[..., tuple[Any, Any]], variable: str) -> None:
     """GIVEN a variable of this kind THEN none is set, and a line says why."""
-    line, fact = waits(CORES + 1, f"{variable}=0")
-    assert line.startswith("gives 0 ")
+    found, fact = waits(CORES + 1, f"{variable}=0")
+    assert found["gives"] == "0"
     assert fact["source"] == f"set by {variable}"
