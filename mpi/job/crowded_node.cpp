@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -28,20 +29,20 @@ constexpr std::string_view beginnings[]{"MPIR_CVAR_", "MPIR_PARAM_", "MPICH_"};
 constexpr std::string_view launcher = "hydra_pmi_proxy";
 constexpr int most_ancestors = 16;
 
-/// Returns the user's variable of this kind, or nothing.
-std::string kind_set_by() {
-  for (const std::string_view beginning : beginnings)
-    for (const std::string_view name : of_kind)
-      for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry)
-        if (std::string_view(*entry).starts_with(std::string(beginning).append(name)))
-          return std::string(*entry).substr(0, std::string_view(*entry).find('='));
-  return "";
+/// Tells whether a variable sets a parameter of this kind.
+bool is_of_kind(std::string_view text) {
+  const auto starts_with = [&](std::string_view beginning) { return text.starts_with(beginning); };
+  const auto* const beginning = std::find_if(std::begin(beginnings), std::end(beginnings), starts_with);
+  if (beginning == std::end(beginnings)) return false;
+  text.remove_prefix(beginning->size());
+  return std::any_of(std::begin(of_kind), std::end(of_kind), starts_with);
 }
 
 /// Returns a field of /proc/PID/status; an empty text: there is none.
 std::string status_of(pid_t process, std::string_view field) {
-  for (const std::string& line : lines_of_file("/proc/" + std::to_string(process) + "/status"))
+  for (const std::string& line : lines_of_file("/proc/" + std::to_string(process) + "/status")) {
     if (line.starts_with(field)) return line.substr(std::min(line.find_first_not_of(" \t", field.size()), line.size()));
+  }
   return "";
 }
 
@@ -71,7 +72,7 @@ std::optional<LibraryParameter> for_crowded_node() {
   const int ranks = std::atoi(variable("MPI_LOCALNRANKS").c_str());  // Hydra's
   const int cores = ranks > 1 ? cores_of_node() : 0;
   if (cores == 0 || ranks <= cores) return std::nullopt;
-  if (const std::string by = kind_set_by(); !by.empty())
+  if (const std::string by = name_of_variable(is_of_kind); !by.empty())
     return LibraryParameter{polling, "as is set", "set by " + by, {}};
   const std::string what =
       std::to_string(ranks) + " ranks on " + std::to_string(cores) + (cores == 1 ? " core" : " cores");

@@ -33,6 +33,22 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+void look_through_variables(const std::function<bool(std::string_view variable)>& take) {
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    if (take(*entry)) return;
+  }
+}
+
+std::string name_of_variable(const std::function<bool(std::string_view variable)>& wanted) {
+  std::string name;
+  look_through_variables([&](std::string_view text) {
+    if (!wanted(text)) return false;
+    name = text.substr(0, text.find('='));
+    return true;
+  });
+  return name;
+}
+
 bool is_switched_off() {
   const std::string mode = variable("ANTIPHON");
   return mode == "off" || mode == "0";
@@ -40,12 +56,12 @@ bool is_switched_off() {
 
 Environment own_variables() {
   Environment variables;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    const std::string_view text(*entry);
+  look_through_variables([&](std::string_view text) {
     const std::size_t equals = std::min(text.find('='), text.size());
     if (text.starts_with("ANTIPHON"))
       variables.emplace(text.substr(0, equals), text.substr(std::min(equals + 1, text.size())));
-  }
+    return false;
+  });
   return variables;
 }
 

@@ -16,8 +16,8 @@ std::string library_name();
 /// messages under way beside one end in a failed assertion of its UCX device.
 bool library_restarts_requests();
 
-/// Tells whether the library has a parameter for how long its ranks look before they give their core away: MPICH from
-/// version 5 on.
+/// Tells whether the library is known to have a parameter for how long its ranks look before they give their core away:
+/// MPICH from version 5 on.
 bool library_throttles_polling();
 
 /// Tells whether making a communicator holds up all others. Open MPI gives ids to one at a time, the lowest parent

@@ -57,10 +57,8 @@ std::vector<std::string> parameter_files() {
 
 /// Returns the user's variable or file that sets such a parameter, or nothing.
 std::string set_by() {
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    const std::string_view text(*entry);
-    if (is_about_messages(text, "OMPI_MCA_")) return std::string(text.substr(0, text.find('=')));
-  }
+  const auto is_wanted = [](std::string_view text) { return is_about_messages(text, "OMPI_MCA_"); };
+  if (std::string name = name_of_variable(is_wanted); !name.empty()) return name;
   for (const std::string& file : parameter_files()) {
     const std::vector<std::string> lines = lines_of_file(file);
     if (std::any_of(lines.begin(), lines.end(), [](const std::string& line) { return is_about_messages(line, ""); }))

@@ -51,6 +51,22 @@ class Result:
             counts[name] = counts.get(name, 0) + row["calls"]
         return counts
 
+    def reasons(self, collective: str) -> set[str]:
+        """Returns why the library did calls of a collective."""
+        return {row["reason"] for row in self.calls(collective) if row["algorithm"] == "library"}
+
+    def fact(self, name: str) -> dict[str, Any] | None:
+        """Returns what the summary knows of something, once, or None."""
+        found = [fact for fact in self.summary.get("facts", []) if fact["name"] == name]
+        assert len(found) <= 1, found
+        return found[0] if found else None
+
+    def pairs(self, line: str) -> dict[str, str]:
+        """Returns what the line with this beginning prints as names, each with its value behind it."""
+        (found,) = self.lines(line)
+        words = found.split()
+        return dict(zip(words[::2], words[1::2], strict=True))
+
     def lines(self, start: str) -> list[str]:
         """Returns the lines with this beginning, sorted, because ranks print in any order."""
         return sorted(line for line in self.text.splitlines() if line.startswith(start))
@@ -143,12 +159,19 @@ Run = Callable[..., Result]
 @functools.cache
 def has_variables(mpi: Mpi) -> bool:
     """Returns whether the library knows by which variables its waiting ranks give their cores away."""
-    return mpi.family != "mpich" or all(name.encode() in mpi.libmpi.read_bytes() for name in launch.yielding(mpi))
+    if mpi.family != "mpich":
+        return True
+    library = mpi.libmpi.read_bytes()
+    return all(name.encode() in library for name in launch.yielding(mpi))
 
 
-def what_yields(mpi: Mpi, compiled: Compile) -> list[Path]:
-    """Returns objects that make waiting ranks give their cores away where the library has no variable for it."""
-    return [] if has_variables(mpi) else [compiled(mpi, [PROGRAMS / "yields_in_ucx.c"], "-shared", "-fPIC")]
+def with_antiphon(mpi: Mpi, compiled: Compile, before: Sequence[Path], behind: Sequence[Path]) -> list[Path]:
+    """Returns the preload object among others. Where it would be alone, and the library has no variable for it, another
+    one makes waiting ranks give their cores away.
+    """
+    if not before and not behind and not has_variables(mpi):
+        behind = [compiled(mpi, [PROGRAMS / "yields_in_ucx.c"], "-shared", "-fPIC")]
+    return [*before, launch.preload_object(mpi.abi), *behind]
 
 
 @pytest.fixture
@@ -173,8 +196,7 @@ def run_ranks(tmp_path: Path, one_core: list[str], compiled: Compile) -> Run:
         summary.unlink(missing_ok=True)
         hidden = ("LD_PRELOAD", "LD_LIBRARY_PATH")
         env = {key: value for key, value in os.environ.items() if key not in hidden and not key.startswith("ANTIPHON")}
-        company = what_yields(mpi, compiled) if preload and not before and not behind else behind
-        objects = [*before, *([launch.preload_object(mpi.abi)] if preload else []), *company]
+        objects = with_antiphon(mpi, compiled, before, behind) if preload else [*before, *behind]
         if objects:
             variables["LD_PRELOAD"] = ":".join(map(str, objects))
         if preload:
@@ -184,8 +206,9 @@ def run_ranks(tmp_path: Path, one_core: list[str], compiled: Compile) -> Run:
         where = one_core if n > len(os.sched_getaffinity(0)) else []
         # The launcher is asked to end, so that it ends the ranks.
         command = ["timeout", "--kill-after=10", str(limit_s), *where, *command]
-        options = {"capture_output": True, "text": True, "errors": "replace", "check": False}
-        done = subprocess.run(command, env=env, cwd=tmp_path, **options)
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", env=env, cwd=tmp_path, check=False
+        )
         data = json.loads(summary.read_text()) if summary.is_file() else {}
         if data:
             SUMMARY.validate(data)

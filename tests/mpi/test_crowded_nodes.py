@@ -27,9 +27,7 @@ def waits(wheel: Mpi, compiled: Callable[..., Path], run_ranks: Callable[..., An
     def run(ranks: int, *settings: str, **options: Any) -> tuple[dict[str, str], Any]:
         result = run_ranks(wheel, ranks, ["env", *without, *settings, compiled(wheel, [PROGRAM])], **options)
         assert result.returncode == 0, result.text
-        facts = {fact["name"]: fact for fact in result.summary.get("facts", [])}
-        words = result.text.split()
-        return dict(zip(words[::2], words[1::2], strict=True)), facts.get("polling")
+        return result.pairs("gives "), result.fact("polling")
 
     return run
 

@@ -322,7 +322,7 @@ def test_short_patterns_are_the_librarys(
     assert result.returncode == 0, result.text
     assert "fine" in result.text.split()
     assert result.used(collective) == used
-    left = {row["reason"] for row in result.calls(collective) if row["algorithm"] == "library"}
+    left = result.reasons(collective)
     assert left == {"short: the ranks have seen that it is not worth a schedule"}
 
 

@@ -34,12 +34,10 @@ def parameters(library: Mpi, compiled: Callable[..., Path], run_ranks: Run) -> C
     def run(*arguments: str, **options: Any) -> tuple[Any, Any]:
         result = run_ranks(library, 3, [compiled(library, [PROGRAM]), *arguments], **OVER_TCP | SLOW | options)
         assert result.returncode == 0, result.text
-        words = next(line for line in result.text.splitlines() if line.startswith("wrong ")).split()
-        found = dict(zip(words[::2], words[1::2], strict=True))
+        found = result.pairs("wrong ")
         assert found["wrong"] == "0"
         assert found["inherited"] == ("yes" if "OMPI_MCA_btl_tcp_eager_limit" in options else "no")
-        facts = {fact["name"]: fact for fact in result.summary.get("facts", [])}
-        return int(found["eager"]), facts.get(FACT)
+        return int(found["eager"]), result.fact(FACT)
 
     return run
 

@@ -77,11 +77,6 @@ def test_attributes_are_not_copied(mpi: Mpi, verified: Check) -> None:
     assert (result.used("ibcast").keys() == {"flat"}) == has_hook(mpi)
 
 
-def reasons(result: Any, call: str) -> set[str]:
-    """Returns why the library did such calls."""
-    return {row["reason"] for row in result.calls(call) if row["algorithm"] == "library"}
-
-
 @pytest.mark.parametrize(
     ("mode", "force"), [("blocking", ""), *((mode, "*:on") for mode in ("blocking", "duplicate", "idup", "threads"))]
 )
@@ -95,14 +90,14 @@ def test_crossing_order(mpi: Mpi, mode: str, force: str, verified: Check) -> Non
     assert result.used(call).keys() - {"library"}, result.calls(call)
     # MPICH makes what calls of several threads need.
     none_beside = mode != "threads" or mpi.family == "openmpi"
-    assert (NONE_BESIDE in reasons(result, call)) == none_beside
+    assert (NONE_BESIDE in result.reasons(call)) == none_beside
 
 
 def test_first_call_after_each_constructor(mpi: Mpi, verified: Check) -> None:
     """GIVEN new communicators THEN schedules do their first nonblocking calls, and blocks come from the right ranks."""
     result = verified(mpi, 5, "constructors.c", ANTIPHON_FORCE="alltoall:rotated;alltoallv:on", limit_s=60)
     if has_hook(mpi):
-        assert reasons(result, "ialltoall") <= {"one rank alone, an intercommunicator, or processes of another job"}
+        assert result.reasons("ialltoall") <= {"one rank alone, an intercommunicator, or processes of another job"}
 
 
 @pytest.mark.parametrize("call", ["alltoall", "ialltoall"])

@@ -120,5 +120,5 @@ def test_who_gives_the_core_away(native: Mpi, run: Callable[..., Any], library_d
         pytest.skip("Open MPI alone has a variable for it")
     # Where there are more ranks than cores, Open MPI 5 does it in any case.
     result = run(native, ranks=2, OMPI_MCA_mpi_yield_when_idle=library_does)
-    (waiting,) = [fact for fact in result.summary["facts"] if fact["name"] == "waiting"]
+    waiting = result.fact("waiting")
     assert waiting["value"].startswith(who), waiting

@@ -7,22 +7,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "parameters.h"
+
 int main(int argc, char** argv) {
   const char* const name = "MPIR_CVAR_CH4_PROGRESS_THROTTLE";
-  int rank, index, count, level, value = -1;
-  MPI_T_cvar_handle handle;
+  int rank;
   cpu_set_t cores;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_T_init_thread(MPI_THREAD_SINGLE, &level);
-  if (MPI_T_cvar_get_index(name, &index) == MPI_SUCCESS) {
-    MPI_T_cvar_handle_alloc(index, NULL, &handle, &count);
-    MPI_T_cvar_read(handle, &value);
-    MPI_T_cvar_handle_free(&handle);
-  }
-  MPI_T_finalize();
   sched_getaffinity(0, sizeof cores, &cores);
-  if (rank == 0) printf("gives %d inherited %s cores %d\n", value, getenv(name) ? "yes" : "no", CPU_COUNT(&cores));
+  if (rank == 0)
+    printf("gives %ld inherited %s cores %d\n", parameter(name), getenv(name) ? "yes" : "no", CPU_COUNT(&cores));
   MPI_Finalize();
   return 0;
 }

@@ -5,16 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static unsigned long parameter(const char* name) {
-  int index, count;
-  MPI_T_cvar_handle handle;
-  unsigned long value = 0;
-  if (MPI_T_cvar_get_index(name, &index) != MPI_SUCCESS) return 0;
-  MPI_T_cvar_handle_alloc(index, NULL, &handle, &count);
-  MPI_T_cvar_read(handle, &value);
-  MPI_T_cvar_handle_free(&handle);
-  return value;
-}
+#include "parameters.h"
 
 static int byte_of(int rank, int place) { return (rank * 31 + place * 7 + place / 4096) & 127; }
 
@@ -42,7 +33,7 @@ static long exchange(int rank, int ranks, int bytes) {
 
 int main(int argc, char** argv) {
   const char* place = getenv("OMPI_COMM_WORLD_RANK");
-  int rank, ranks, level;
+  int rank, ranks;
   long wrong = 0, all = 0;
   if (argc > 1 && place != NULL && atoi(place) % 2 == 1) setenv("OMPI_MCA_btl_tcp_eager_limit", "70000", 1);
   MPI_Init(&argc, &argv);
@@ -51,12 +42,9 @@ int main(int argc, char** argv) {
   for (int bytes = 20000; bytes <= 1 << 20; bytes *= 2) wrong += exchange(rank, ranks, bytes);
   wrong += exchange(rank, ranks, 131072 - 64) + exchange(rank, ranks, 131072) + exchange(rank, ranks, 65536);
   MPI_Reduce(&wrong, &all, 1, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
-  MPI_Query_thread(&level);
-  MPI_T_init_thread(level, &level);
   if (rank == 0)
-    printf("wrong %ld eager %lu inherited %s\n", all, parameter("btl_tcp_eager_limit"),
+    printf("wrong %ld eager %ld inherited %s\n", all, parameter("btl_tcp_eager_limit"),
            getenv("OMPI_MCA_btl_tcp_eager_limit") ? "yes" : "no");
-  MPI_T_finalize();
   MPI_Finalize();
   return 0;
 }
