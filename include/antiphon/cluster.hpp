@@ -51,8 +51,8 @@ class Cluster {
   [[nodiscard]] double crossing(const TreeLevel& level, int from_node, int to_node, bool exchange) const;
   /// Returns the class of most messages over the distance from one rank to another in a regular tree, else link().
   [[nodiscard]] const LinkClass& link_of_most(int from, int to, bool exchange) const;
-  /// Returns how many ranks share cores with rank 0, and how many cores those are. Zero cores mean that each rank has a
-  /// core of its own.
+  /// Returns how many ranks share cores where it is most, and how many cores those are. Zero cores mean that each rank
+  /// has a core of its own.
   [[nodiscard]] int ranks_on_cores() const { return ranks_on_cores_; }
   [[nodiscard]] int cores() const { return cores_; }
   /// Returns the number of ranks on each of the shared cores, or 0 if no cores are shared.

@@ -97,7 +97,7 @@ bool ends_in_finalize = false;
 
 void before_init() {
   if (!static_variables_exist() || !is_first_start(StartedBy::init)) return;
-  set_library_parameters();
+  set_parameters_before_init();
   announce();
 }
 
@@ -113,7 +113,7 @@ void after_init() {
     return;
   }
   note_start();
-  unset_library_parameters();
+  unset_parameters_after_init();
   try {
     if (started_by != StartedBy::init || !all_take_part()) return;
     start_world();

@@ -64,7 +64,9 @@ Profile profile_of_run() {
   const int ranks_per_node = (static_cast<int>(nodes.size()) + count - 1) / count;
   Profile profile = Profile::guess(count, ranks_per_node, static_cast<double>(s.link_bits_per_s));
   const network::Network& n = world.network;
-  profile.refine_guess({n.cores_per_node, n.nodes_sharing, s.link_burst_bytes, n.turn_s, n.connection_bits_per_s});
+  // Nodes may have different cores: none of them has too few where the largest crowd has enough.
+  const int cores = n.ranks_on_cores > n.cores_per_node ? n.cores_per_node : 0;
+  profile.refine_guess({cores, n.nodes_sharing, s.link_burst_bytes, n.turn_s, n.connection_bits_per_s});
   return with_allowed_memory(std::move(profile));
 }
 

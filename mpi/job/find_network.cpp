@@ -59,7 +59,7 @@ Sighting look() {
 
 }  // namespace
 
-Network network_of_one_node(int cores) { return network::on_one_node(told(), cores); }
+Network network_of_one_node(int cores, int ranks) { return network::on_one_node(told(), cores, ranks); }
 
 Seen look_at_nodes(const std::vector<int>& node_of_rank) {
   const std::vector<std::string> texts = gather_texts(to_json(look()).dump());

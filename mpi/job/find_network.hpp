@@ -19,7 +19,8 @@ struct Seen {
 /// collective over MPI_COMM_WORLD.
 Seen look_at_nodes(const std::vector<int>& node_of_rank);
 
-/// The same for a job on one node, or on nodes that are only assumed: every rank knows it. `cores` are the machine's.
-network::Network network_of_one_node(int cores);
+/// The same for a job on one node, or on nodes that are only assumed: every rank knows it. `cores` are those that its
+/// ranks may use; 0: unknown.
+network::Network network_of_one_node(int cores, int ranks);
 
 }  // namespace antiphon::mpi

@@ -10,7 +10,7 @@ struct Introduction {
   int first_different = 0;  ///< the lowest rank with other settings than rank 0; the number of ranks: none
   bool some_may_have_devices = false;
   bool some_have_threads = false;  ///< MPI_THREAD_MULTIPLE
-  int least_cores = 0;             ///< of any rank's machine; 0: one does not know
+  int cores = 0;                   ///< that the ranks may use, where all are on one node; 0: unknown
   std::vector<int> node_of_rank;   ///< as World::node_of_rank
 };
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/library_parameters.hpp"
 
-#include <cstdlib>
+#include <string>
 
-#include "job/crowded_node.hpp"
 #include "job/environment.hpp"
 #include "job/library_traits.hpp"
 #include "job/long_messages.hpp"
@@ -12,34 +11,26 @@ namespace antiphon::mpi {
 
 namespace {
 
-std::vector<LibraryParameter> done;
+std::vector<Fact> done;
 
-/// Returns what suits this process, whether or not it is wanted.
-std::vector<LibraryParameter> found() {
-  if (library_name() == "openmpi") return {for_long_messages()};
-  const auto crowded = for_crowded_node();
-  return crowded ? std::vector{*crowded} : std::vector<LibraryParameter>{};
+/// Returns the user's variable that switches this off, or nothing.
+std::string switched_off_by() {
+  constexpr const char* name = "ANTIPHON_LIBRARY_PARAMETERS";
+  return variable(name) == "off" ? name : "";
 }
 
 }  // namespace
 
-const std::vector<LibraryParameter>& library_parameters() { return done; }
+const std::vector<Fact>& library_parameters() { return done; }
 
-void set_library_parameters() {
-  constexpr const char* name = "ANTIPHON_LIBRARY_PARAMETERS";
-  if (is_switched_off()) return;
-  done = found();
-  for (LibraryParameter& parameter : done) {
-    if (variable(name) == "off") parameter = {parameter.about, "as the library does", name, {}};
-    for (const auto& [key, value] : parameter.variables) setenv(key, value, 1);
-  }
+void set_parameters_before_init() {
+  if (!is_switched_off() && library_name() == "openmpi") done.push_back(send_long_messages_at_once(switched_off_by()));
 }
 
-void unset_library_parameters() {
-  for (LibraryParameter& parameter : done) {
-    for (const auto& [key, value] : parameter.variables) unsetenv(key);
-    parameter.variables.clear();
-  }
+void unset_parameters_after_init() { forget_long_messages(); }
+
+void set_parameters_of_crowd(const Crowd& crowd) {
+  if (const auto fact = share_cores(crowd, switched_off_by())) done.push_back(*fact);
 }
 
 }  // namespace antiphon::mpi

@@ -56,4 +56,10 @@ bool library_yields() {
   return record != nullptr && *static_cast<const bool*>(record);
 }
 
+void make_library_yield() {
+  using SetYields = bool(bool yields);
+  auto* const set = reinterpret_cast<SetYields*>(next_definition("opal_progress_set_yield_when_idle"));
+  if (set != nullptr) set(true);
+}
+
 }  // namespace antiphon::mpi

@@ -33,6 +33,9 @@ bool library_may_stay_in_finalize();
 /// turns.
 bool library_yields();
 
+/// Makes it do so from now on, if it is Open MPI.
+void make_library_yield();
+
 /// Tells whether messages within a node are of a kind that the rules for one node were measured beside: Open MPI's own
 /// shared memory, not another library's below it, whose short messages are faster, or MPICH's.
 bool library_messages_are_known_within_nodes();

@@ -80,4 +80,15 @@ std::optional<std::string> LibraryVariables::text(const char* name) const {
   return value;
 }
 
+void LibraryVariables::set(const char* name, int value) const {
+  int index = 0;
+  int count = 0;
+  MPI_T_cvar_handle handle = MPI_T_CVAR_HANDLE_NULL;
+  if (!asks_tools_ || PMPI_T_cvar_get_index(name, &index) != MPI_SUCCESS ||
+      PMPI_T_cvar_handle_alloc(index, nullptr, &handle, &count) != MPI_SUCCESS)
+    return;
+  PMPI_T_cvar_write(handle, &value);
+  PMPI_T_cvar_handle_free(&handle);
+}
+
 }  // namespace antiphon::mpi

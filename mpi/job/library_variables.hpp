@@ -18,6 +18,9 @@ class LibraryVariables {
   /// that has.
   [[nodiscard]] std::optional<std::string> text(const char* name) const;
 
+  /// Sets a whole number of MPICH's; does nothing where the library has no such variable.
+  void set(const char* name, int value) const;
+
  private:
   bool asks_tools_ = false;  ///< MPI_T is in use
 };

@@ -26,6 +26,7 @@ namespace {
 constexpr const char* parameter = "OMPI_MCA_btl_tcp_eager_limit";
 constexpr const char* value = "131072";
 constexpr const char* about = "long messages";
+bool is_set = false;
 /// Who sets any of these knows more.
 constexpr std::string_view of_user = "btl_tcp_";
 constexpr std::array about_messages{"eager_limit", "rndv_eager_limit", "max_send_size",
@@ -89,9 +90,17 @@ std::string why_not() {
 
 }  // namespace
 
-LibraryParameter for_long_messages() {
-  if (const std::string why = why_not(); !why.empty()) return {about, "as the library sends them", why, {}};
-  return {about, "sent at once up to 128 KiB", "by default", {{parameter, value}}};
+Fact send_long_messages_at_once(const std::string& switched_off_by) {
+  if (!switched_off_by.empty()) return {about, "as the library does", switched_off_by};
+  if (const std::string why = why_not(); !why.empty()) return {about, "as the library sends them", why};
+  setenv(parameter, value, 1);
+  is_set = true;
+  return {about, "sent at once up to 128 KiB", "by default"};
+}
+
+void forget_long_messages() {
+  if (is_set) unsetenv(parameter);
+  is_set = false;
 }
 
 }  // namespace antiphon::mpi

@@ -12,6 +12,7 @@
 #include "job/find_network.hpp"
 #include "job/find_switches.hpp"
 #include "job/introduction.hpp"
+#include "job/library_parameters.hpp"
 #include "job/library_traits.hpp"
 #include "job/link_rate.hpp"
 #include "job/profile_store.hpp"
@@ -98,13 +99,14 @@ std::string read_languages() {
   return "";
 }
 
-/// Finds what messages travel by and what is known of these nodes. Assumed nodes have no network to look at.
-void look_at_network(int least_cores, bool speaks) {
+/// Finds what messages travel by and what is known of these nodes. Assumed nodes have neither a network nor cores.
+void look_at_network(int cores, bool speaks) {
   Settings& s = world.settings;
-  const std::vector<int> nodes = world.assumed_locations.empty() ? world.node_of_rank : std::vector<int>{};
+  const bool assumed = !world.assumed_locations.empty();
+  const std::vector<int> nodes = assumed ? std::vector<int>{} : world.node_of_rank;
   const bool one_node = std::all_of(nodes.begin(), nodes.end(), [](int node) { return node == 0; });
-  world.network = one_node ? network_of_one_node(least_cores) : recall(s, look_at_nodes(nodes));
-  if (!world.assumed_locations.empty()) world.network.cores_per_node = 0;  // of nodes that are not there
+  const auto ranks = static_cast<int>(world.node_of_rank.size());
+  world.network = one_node ? network_of_one_node(assumed ? 0 : cores, ranks) : recall(s, look_at_nodes(nodes));
   settle_link_rate(world.network, s, nodes);
   // Who names a rate says that the table of rules is right for that link.
   world.transport = s.link_bits_per_s != 0 ? "tcp" : world.network.transport;
@@ -113,17 +115,24 @@ void look_at_network(int least_cores, bool speaks) {
   if (speaks && s.verbose >= 1) warn("network: " + world.network.line());
 }
 
-/// Returns how many ranks share a core, as far as the profile knows or, without one, the nodes' systems say.
-double ranks_on_core() {
+/// Returns the ranks that share cores where it is most, as far as the profile knows or, without one, the nodes' systems
+/// say.
+Crowd largest_crowd() {
   const Settings& s = world.settings;
-  const bool measured = s.cores_per_node > 0;
-  const int cores = measured ? s.cores_per_node : world.network.cores_per_node;
-  if (cores <= 0) return 1;
+  if (s.cores_per_node == 0) return {world.network.ranks_on_cores, world.network.cores_per_node};
   const std::set<int> nodes(world.node_of_rank.begin(), world.node_of_rank.end());
   const int all = static_cast<int>(nodes.size());
-  const int sharing = measured ? s.nodes_sharing : world.network.nodes_sharing;
-  const int ranks = ranks_of_fullest_node() * std::clamp(sharing, 1, all);
-  return std::max(1.0, static_cast<double>(ranks) / cores);
+  return {ranks_of_fullest_node() * std::clamp(s.nodes_sharing, 1, all), s.cores_per_node};
+}
+
+/// Settles who gives the core away when nothing moves, where ranks share cores.
+void settle_waiting() {
+  const Crowd crowd = largest_crowd();
+  world.ranks_on_core = std::max(1.0, crowd.ranks_on_core());
+  world.yields = Yields::nobody;
+  if (!world.settings.yield) return;
+  set_parameters_of_crowd(crowd);
+  world.yields = library_yields() ? Yields::library : Yields::here;
 }
 
 /// Says on rank 0 if the plan is of a run of another size; what fits is used all the same.
@@ -169,8 +178,8 @@ void start_world() {
   world.mpi = library_name();
   world.orders_ids = library_orders_ids();
   world.restarts_requests = library_restarts_requests();
-  look_at_network(all.least_cores, rank == 0);
-  world.ranks_on_core = ranks_on_core();
+  look_at_network(all.cores, rank == 0);
+  settle_waiting();
   if (const std::string wrong = read_languages(); !wrong.empty()) {
     if (rank == 0) warn_left_alone(wrong);
     world.settings.enabled = false;
@@ -180,8 +189,6 @@ void start_world() {
   world.switches = find_switches(world.settings, world.node_of_rank, assumed == nullptr ? "" : assumed->node);
   if (rank == 0) compare_with_plan(size);
   world.rules = world.profile_rules ? &*world.profile_rules : &Rules::defaults();
-  if (!world.settings.yield) world.yields = Yields::nobody;
-  else world.yields = library_yields() ? Yields::library : Yields::here;
   PMPI_Comm_group(MPI_COMM_WORLD, &world.group);
   world.idle = nothing_to_do();
   world.speeds_up_one_node = world.settings.shared_memory != "off" && library_messages_are_known_within_nodes();

@@ -67,7 +67,7 @@ std::vector<Fact> facts_of_job() {
     facts.push_back({"switches", std::to_string(world.switches.count()), world.switches.source});
   facts.push_back(credit_fact());
   facts.push_back(waiting_fact());
-  for (const LibraryParameter& p : library_parameters()) facts.push_back({p.about, p.value, p.source});
+  facts.insert(facts.end(), library_parameters().begin(), library_parameters().end());
   if (!s.profile_path.empty()) facts.push_back({"profile", s.profile_path, s.profile_source});
   if (const std::int64_t rules = recalled.learned_rules; rules > 0)
     facts.push_back({"learned", std::to_string(rules) + (rules == 1 ? " rule" : " rules"), recalled.learned_path});

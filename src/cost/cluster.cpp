@@ -32,6 +32,14 @@ std::vector<TreeLevel> regular_tree(const Topology& topology, int nodes) {
   return levels;
 }
 
+/// Returns the ranks of the fullest group of nodes that are next to one another; `on` has a number for each node.
+int fullest(const std::vector<int>& on, int nodes_in_group) {
+  std::vector<int> groups(on.size() / static_cast<std::size_t>(nodes_in_group) + 1, 0);
+  for (std::size_t node = 0; node < on.size(); ++node)
+    groups[node / static_cast<std::size_t>(nodes_in_group)] += on[node];
+  return *std::max_element(groups.begin(), groups.end());
+}
+
 /// Returns the topology with `count` of its first `nodes` nodes, at even distances, and as much of the links as is
 /// theirs, but no less than a port's rate: a link that many nodes share never slows a single message.
 Topology thinned(const Topology& topology, int nodes, int count) {
@@ -134,8 +142,7 @@ void Cluster::count() {
   if (same && in_blocks && (one_switch || !tree_.empty())) period_ = per_node;
   else if (same && dealt && one_switch) period_ = 1;
   const Processors& p = profile_.processors;
-  const int sharing = std::min(p.nodes_sharing, nodes_);
-  ranks_on_cores_ = std::max(per_node * sharing, 1);
+  ranks_on_cores_ = fullest(on, std::max(p.nodes_sharing, 1));
   cores_ = p.cores_per_node > 0 && ranks_on_cores_ > p.cores_per_node ? p.cores_per_node : 0;
 }
 

@@ -152,19 +152,61 @@ Network read(const Findings& all, const Told& told) {
   return unclear(why);
 }
 
-/// Notes how many nodes share a machine, how many cores the smallest machine has, and a usual rank's turn on one.
-void count_machines(Network& n, const std::vector<Sighting>& sightings, const std::vector<int>& node_of_rank) {
-  std::map<std::string, std::set<int>> nodes_on;
-  std::vector<double> looks_s;
-  for (std::size_t r = 0; r < sightings.size(); ++r) {
-    const Machine& machine = sightings[r].machine;
-    if (machine.cores > 0 && (n.cores_per_node == 0 || machine.cores < n.cores_per_node))
-      n.cores_per_node = machine.cores;
-    if (!machine.boot_id.empty()) nodes_on[machine.boot_id].insert(node_of_rank[r]);
-    if (machine.look_s > 0) looks_s.push_back(machine.look_s);
+/// Ranks that use the same cores: those of a node, or of all nodes on one machine.
+struct Crowd {
+  int nodes = 0;
+  int ranks = 0;
+  Cores cores;
+
+  [[nodiscard]] double ranks_on_core() const {
+    return cores.count() > 0 ? static_cast<double>(ranks) / cores.count() : 0;
   }
-  for (const auto& [machine, nodes] : nodes_on)
-    n.nodes_sharing = std::max(n.nodes_sharing, static_cast<int>(nodes.size()));
+};
+
+using Crowds = std::map<std::string, Crowd>;
+
+/// Returns the ranks of each machine. A node that does not say on which one it is has one of its own.
+Crowds on_machines(const std::map<int, Crowd>& nodes, const std::map<int, std::string>& machine_of_node) {
+  Crowds machines;
+  for (const auto& [number, node] : nodes) {
+    const std::string& name = machine_of_node.at(number);
+    Crowd& machine = machines[name.empty() ? "node " + std::to_string(number) : name];
+    ++machine.nodes;
+    machine.ranks += node.ranks;
+    machine.cores.add(node.cores);
+  }
+  return machines;
+}
+
+/// Returns the crowd with the most ranks for each of its cores.
+Crowd largest_crowd(const std::vector<Sighting>& sightings, const std::vector<int>& node_of_rank) {
+  std::map<int, Crowd> nodes;
+  std::map<int, std::string> machine_of_node;
+  for (std::size_t r = 0; r < sightings.size(); ++r) {
+    Crowd& node = nodes[node_of_rank[r]];
+    node.nodes = 1;
+    ++node.ranks;
+    node.cores.add(sightings[r].machine.cores);
+    machine_of_node[node_of_rank[r]] = sightings[r].machine.boot_id;
+  }
+  Crowd largest;
+  const auto compare = [&](const Crowd& crowd) {
+    if (crowd.ranks_on_core() > largest.ranks_on_core()) largest = crowd;
+  };
+  for (const auto& [name, machine] : on_machines(nodes, machine_of_node)) compare(machine);
+  for (const auto& [number, node] : nodes) compare(node);
+  return largest;
+}
+
+/// Notes how many ranks share a core where it is most, and a usual rank's turn on one.
+void count_machines(Network& n, const std::vector<Sighting>& sightings, const std::vector<int>& node_of_rank) {
+  const Crowd crowd = largest_crowd(sightings, node_of_rank);
+  n.cores_per_node = crowd.cores.count();
+  n.nodes_sharing = std::max(crowd.nodes, 1);
+  n.ranks_on_cores = crowd.ranks;
+  std::vector<double> looks_s;
+  for (const Sighting& sighting : sightings)
+    if (sighting.machine.look_s > 0) looks_s.push_back(sighting.machine.look_s);
   if (n.nodes_sharing < 2 || looks_s.empty()) return;
   const auto middle = looks_s.begin() + static_cast<std::ptrdiff_t>(looks_s.size() / 2);
   std::nth_element(looks_s.begin(), middle, looks_s.end());
@@ -182,9 +224,10 @@ Network agree(const std::vector<Sighting>& sightings, const std::vector<int>& no
   return n;
 }
 
-Network on_one_node(const Told& told, int cores) {
+Network on_one_node(const Told& told, int cores, int ranks) {
   Network n;
   n.cores_per_node = cores;
+  n.ranks_on_cores = ranks;
   n.transport = n.name = "shared memory";
   n.component = told.component;
   n.transport_source = "all ranks are on one node";

@@ -53,8 +53,9 @@ struct Network {
   bool rate_is_claimed = false;  ///< by a hypervisor
   Measuring measuring;           ///< empty: the links were not measured
   std::string between_nodes;     ///< one node: what the settings say about messages to others
-  int cores_per_node = 0;        ///< of the smallest machine; 0: unknown
-  int nodes_sharing = 1;         ///< so many nodes (containers, namespaces) are on one machine and share its cores
+  int cores_per_node = 0;        ///< that ranks may use on the machine with the fewest for each of them; 0: unknown
+  int nodes_sharing = 1;         ///< so many nodes (containers, namespaces) are on that machine and share its cores
+  int ranks_on_cores = 0;        ///< so many ranks use them; 0: unknown
   double turn_s = 0;             ///< how long a rank that waits holds such a core; 0: unknown, or nodes do not share
 
   /// Returns one line: transport, interface and rate, each with its source.
@@ -72,6 +73,6 @@ Network network_from_json(const Json& json);
 Network agree(const std::vector<Sighting>& sightings, const std::vector<int>& node_of_rank);
 
 /// Returns the network of a job whose ranks are all on one node.
-Network on_one_node(const Told& told, int cores = 0);
+Network on_one_node(const Told& told, int cores = 0, int ranks = 1);
 
 }  // namespace antiphon::network

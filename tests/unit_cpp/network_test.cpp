@@ -12,6 +12,7 @@
 namespace network = antiphon::network;
 namespace fs = std::filesystem;
 using network::Address;
+using network::Cores;
 using network::Sighting;
 
 namespace {
@@ -188,11 +189,11 @@ TEST_CASE("TCP on every node is TCP, at the rate of the slowest interface that j
 TEST_CASE("nodes of one machine share its cores") {
   const auto on = [](const char* boot_id, int cores, std::uint64_t key, double look_s = 0) {
     Sighting s = tcp("eth0", gigabit, {key});
-    s.machine = {boot_id, cores, look_s};
+    s.machine = {boot_id, Cores(cores), look_s};
     return s;
   };
-  // Two containers of one machine, of two ranks and of one, and another machine with fewer cores.
-  const std::vector<Sighting> ranks{on("a", 8, 5, 9e-6), on("a", 8, 5, 2e-6), on("a", 8, 5), on("b", 4, 5, 3e-6)};
+  // Two containers of one machine, of two ranks and of one, and another machine with fewer cores and one rank.
+  const std::vector<Sighting> ranks{on("a", 4, 5, 9e-6), on("a", 4, 5, 2e-6), on("a", 4, 5), on("b", 2, 5, 3e-6)};
   const network::Network found = network::agree(ranks, {0, 0, 1, 2});
   CHECK(found.nodes_sharing == 2);
   CHECK(found.cores_per_node == 4);
@@ -204,6 +205,7 @@ TEST_CASE("nodes of one machine share its cores") {
   CHECK(read.connection_bits_per_s == 25'000'000);
   CHECK(read.nodes_sharing == 2);
   CHECK(read.cores_per_node == 4);
+  CHECK(read.ranks_on_cores == 3);
   CHECK(read.turn_s == 3e-6);
   CHECK(network::sighting_from_json(network::to_json(ranks[3])).machine.boot_id == "b");
   CHECK(network::sighting_from_json(network::to_json(ranks[3])).machine.look_s == 3e-6);
@@ -211,7 +213,7 @@ TEST_CASE("nodes of one machine share its cores") {
   const network::Network apart = network::agree({on("", 2, 5, 2e-6), on("", 2, 5, 2e-6)}, {0, 1});
   CHECK(apart.nodes_sharing == 1);
   CHECK(apart.turn_s == 0);
-  CHECK(network::read_machine("").cores > 0);
+  CHECK(network::read_machine("").cores.count() > 0);
 }
 
 TEST_CASE("a connection that only one rank has is not the library's") {
