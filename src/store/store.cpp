@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* site_directory = "/etc/antiphon/profiles";
 constexpr std::size_t most_profile_bytes = std::size_t{64} << 20;
+constexpr std::string_view about_format = "antiphon-store";
 constexpr std::size_t most_about_bytes = std::size_t{4} << 20;
 /// A directory with more entries loses those of runs that nobody repeated: containers have a new name each time.
 constexpr std::size_t most_entries = 512;
@@ -49,13 +50,26 @@ class EntryLock {
   int file_;
 };
 
-std::vector<std::string> nodes_in(const fs::path& entry) {
+/// Returns an entry's about.json. A directory without one is not the store's.
+std::optional<Json> read_about(const fs::path& directory) {
   std::string why;
-  const auto text = read_bounded((entry / "about.json").string(), most_about_bytes, why);
-  if (!text) return {};
+  const auto text = read_bounded((directory / "about.json").string(), most_about_bytes, why);
+  if (!text) return std::nullopt;
   try {
-    const Json document = JsonNode::parse(text->text, most_about_bytes);
+    Json document = JsonNode::parse(text->text, most_about_bytes);
     const JsonNode about(document);
+    const JsonNode format = about.at("format");
+    return format.text() == about_format ? std::optional(std::move(document)) : std::nullopt;
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+}
+
+std::vector<std::string> nodes_in(const fs::path& entry) {
+  const auto document = read_about(entry);
+  if (!document) return {};
+  try {
+    const JsonNode about(*document);
     const JsonNode nodes = about.at("nodes");
     std::vector<std::string> names;
     for (std::size_t i = 0; i < nodes.array_size(); ++i) names.push_back(nodes.element(i).text());
@@ -66,11 +80,13 @@ std::vector<std::string> nodes_in(const fs::path& entry) {
   }
 }
 
-std::vector<fs::path> entries_of(const std::string& directory) {
+/// Returns the directories that may be entries by their names, which StoreKey::name() gives.
+std::vector<fs::path> directories_like_entries(const std::string& directory) {
   std::vector<fs::path> entries;
   std::error_code error;
   for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
-    if (at->is_directory(error)) entries.push_back(at->path());
+    const bool is_named = at->path().filename().string().find("-node") != std::string::npos;
+    if (is_named && at->is_directory(error)) entries.push_back(at->path());
   }
   std::sort(entries.begin(), entries.end());
   if (entries.size() > 2 * most_entries) entries.resize(2 * most_entries);
@@ -82,7 +98,7 @@ fs::path widest_fit(const std::string& directory, const StoreKey& key) {
   fs::path best;
   std::size_t best_nodes = SIZE_MAX;
   std::error_code error;
-  for (const fs::path& entry : entries_of(directory)) {
+  for (const fs::path& entry : directories_like_entries(directory)) {
     if (!entry.filename().string().starts_with(key.mpi + ".") || !fs::exists(entry / "profile.json", error)) continue;
     const std::vector<std::string> nodes = nodes_in(entry);
     if (nodes.size() >= best_nodes || !std::includes(nodes.begin(), nodes.end(), key.nodes.begin(), key.nodes.end()))
@@ -110,9 +126,10 @@ std::optional<Stored> read_profile(const fs::path& path, std::vector<std::string
   return std::nullopt;
 }
 
-/// Removes the oldest entries without a profile where there are too many.
+/// Removes the oldest entries without a profile where there are too many. Other directories stay.
 void prune(const std::string& directory) {
-  const std::vector<fs::path> entries = entries_of(directory);
+  std::vector<fs::path> entries = directories_like_entries(directory);
+  std::erase_if(entries, [](const fs::path& entry) { return !read_about(entry); });
   if (entries.size() <= most_entries) return;
   std::error_code error;
   // Other jobs change times and remove entries meanwhile.
@@ -130,9 +147,10 @@ std::string make_entry(const std::string& directory, const StoreKey& key, const 
   if (fs::exists(entry / "about.json", error)) return "";
   fs::create_directories(entry, error);
   if (error) return error.message();
-  prune(directory);
-  const Json about{{"format", "antiphon-store"}, {"version", 1}, {"mpi", key.mpi}, {"nodes", Json(key.nodes)}};
-  return replace_file((entry / "about.json").string(), about.dump(1) + "\n");
+  const Json about{{"format", about_format}, {"version", 1}, {"mpi", key.mpi}, {"nodes", Json(key.nodes)}};
+  std::string why = replace_file((entry / "about.json").string(), about.dump(1) + "\n");
+  if (why.empty()) prune(directory);
+  return why;
 }
 
 }  // namespace

@@ -191,9 +191,10 @@ TEST_CASE("of too many entries the oldest without a profile go") {
   const StoreFolder folder;
   const Store store({folder.path});
   constexpr int entries = 520, kept = 256;
-  const auto entry = [&](int i) { return fs::path(folder.path) / ("entry-" + std::to_string(i)); };
+  const auto entry = [&](int i) { return fs::path(folder.path) / ("openmpi-5.1-node." + std::to_string(i)); };
   for (int i = 0; i < entries; ++i) {
     fs::create_directory(entry(i));
+    std::ofstream(entry(i) / "about.json") << R"({"format": "antiphon-store"})";
     if (i == 0) std::ofstream(entry(i) / "profile.json") << "x";
     fs::last_write_time(entry(i), fs::file_time_type::clock::now() - std::chrono::hours(entries - i));
   }
@@ -203,4 +204,18 @@ TEST_CASE("of too many entries the oldest without a profile go") {
   CHECK_FALSE(fs::exists(entry(entries - kept)));
   CHECK(fs::exists(entry(entries - kept + 1)));
   CHECK(fs::exists(store.path_of(four)));
+}
+
+TEST_CASE("directories that are not the store's stay, however many there are") {
+  const StoreFolder folder;
+  const Store store({folder.path});
+  constexpr int directories = 600;
+  for (int i = 0; i < directories; ++i) {
+    const fs::path path = fs::path(folder.path) / ((i % 2 == 0 ? "data-" : "openmpi-5.1-node.") + std::to_string(i));
+    fs::create_directory(path);
+    if (i % 3 == 0) std::ofstream(path / "about.json") << R"({"format": "another", "nodes": ["n1", "n2", "n3", "n4"]})";
+    if (i % 3 == 1) std::ofstream(path / "about.json") << "no JSON";
+  }
+  REQUIRE(store.save_learned(four, known_network, learned_rule("bcast", "chain")).empty());
+  CHECK(std::distance(fs::directory_iterator(folder.path), fs::directory_iterator()) == directories + 1);
 }
