@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <type_traits>
 
 #include "antiphon/settings.hpp"
 #include "antiphon/text.hpp"
@@ -268,18 +269,48 @@ void each_setting(auto& settings, auto visit) {
   visit("yield", settings.yield);
 }
 
+/// Paths may have any bytes, and JSON has characters only: each byte travels as the character with its number.
+std::string characters_of(const std::string& bytes) {
+  std::string text;
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x80) {
+      text += c;
+    } else {
+      text += static_cast<char>(0xC0 | byte >> 6);
+      text += static_cast<char>(0x80 | (byte & 0x3F));
+    }
+  }
+  return text;
+}
+
+std::string bytes_of(const std::string& characters) {
+  std::string bytes;
+  for (std::size_t i = 0; i < characters.size(); ++i) {
+    const auto first = static_cast<unsigned char>(characters[i]);
+    bytes += first < 0x80 ? characters[i] : static_cast<char>(first << 6 | (characters[++i] & 0x3F));
+  }
+  return bytes;
+}
+
 }  // namespace
 
 std::string serialize(const Settings& s) {
   Json all;
-  each_setting(s, [&](const char* name, const auto& value) { all[name] = value; });
+  each_setting(s, [&]<typename T>(const char* name, const T& value) {
+    if constexpr (std::is_same_v<T, std::string>) all[name] = characters_of(value);
+    else all[name] = value;
+  });
   return all.dump();
 }
 
 Settings deserialize(const std::string& text) {
   const Json all = Json::parse(text);
   Settings s;
-  each_setting(s, [&]<typename T>(const char* name, T& value) { value = all.at(name).get<T>(); });
+  each_setting(s, [&]<typename T>(const char* name, T& value) {
+    if constexpr (std::is_same_v<T, std::string>) value = bytes_of(all.at(name).as_string());
+    else value = all.at(name).get<T>();
+  });
   return s;
 }
 

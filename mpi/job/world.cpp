@@ -25,8 +25,22 @@ World world;
 
 namespace {
 
+/// Reads the settings on rank 0. The others wait for them, whatever happens here.
+Settings read_settings_safely() {
+  try {
+    return read_settings();
+  } catch (const std::exception& error) {
+    warn_left_alone(std::string("the settings cannot be read: ") + error.what());
+    Settings none;
+    none.enabled = false;
+    return none;
+  }
+}
+
 /// Returns rank 0's settings on every rank.
-Settings agree_on_settings(int rank) { return deserialize(from_rank_0(rank == 0 ? serialize(read_settings()) : "")); }
+Settings agree_on_settings(int rank) {
+  return deserialize(from_rank_0(rank == 0 ? serialize(read_settings_safely()) : ""));
+}
 
 /// Tells whether this rank was given other settings than rank 0. A rank without any takes rank 0's: launchers do not
 /// carry variables to other nodes unless they are told to.

@@ -104,6 +104,7 @@ std::string OutputFile::finish() {
 std::string why_not_writable(const std::string& path) {
   struct stat found{};
   const bool there = stat(path.c_str(), &found) == 0;
+  if (!there && errno == ENAMETOOLONG) return std::strerror(errno);
   if (there && S_ISDIR(found.st_mode)) return std::strerror(EISDIR);
   if (there && access(path.c_str(), W_OK) != 0) return std::strerror(errno);
   const auto old = replaced(path);

@@ -40,7 +40,8 @@ bool is_one_of(std::string_view word, std::string_view words) {
 
 /// Returns why a file, or files in a folder that is made when it is missing, cannot be written.
 std::string wrong_output(Takes takes, const std::string& path) {
-  const bool is_there = takes == Takes::folder && std::filesystem::is_directory(path);
+  std::error_code why_not;
+  const bool is_there = takes == Takes::folder && std::filesystem::is_directory(path, why_not);
   const std::string why = why_not_writable(is_there ? path + "/rank-0.msgs" : path);
   return why.empty() ? "" : "cannot be written: " + why;
 }

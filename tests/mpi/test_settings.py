@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ BROKEN = '{"version": 1, "decisions": {"version": 1, "rules": [{"collective": "b
     ("ANTIPHON_SUMARY", "1", "did you mean ANTIPHON_SUMMARY?"),
     ("ANTIPHON_PLAN", "/no/such/plan.json", "ANTIPHON_PLAN=/no/such/plan.json cannot be read"),
     ("ANTIPHON_PROFILE", BROKEN, 'has no parameter pice_bytes'),
+    ("ANTIPHON_CAPTURE", "/tmp/" + 300 * "x", "cannot be written: File name too long"),
 ])  # fmt: skip
 def test_stands_aside(
     native: Mpi, name: str, value: str, said: str, compiled: Callable[..., Path], run_ranks: Run, tmp_path: Path
@@ -37,3 +39,12 @@ def test_stands_aside(
     lines = result.lines("antiphon: ")
     assert len(lines) == 1 and said in lines[0] and lines[0].endswith("every call is left to the library"), lines
     assert result.summary == {}
+
+
+def test_paths_may_have_any_bytes(native: Mpi, compiled: Callable[..., Path], run_ranks: Run, tmp_path: Path) -> None:
+    """GIVEN a path that is no UTF-8 THEN ranks with the same variables agree, and the file has that name."""
+    summary = tmp_path / os.fsdecode(b"caf\xe9 \xff.json")
+    result = run_ranks(native, 2, [compiled(native, [PATTERNS]), 1], ANTIPHON_SUMMARY=str(summary))
+    assert result.returncode == 0, result.text
+    assert not result.lines("antiphon: ")
+    assert summary.is_file()
