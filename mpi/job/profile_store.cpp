@@ -41,14 +41,24 @@ void add_decisions(Settings& settings, const Learned& learned, std::int64_t prof
   settings.profile = Json{{"decisions", all.decisions}}.dump();
 }
 
+/// Tells whether a profile that is found may be used: none says for sure by what its messages travelled, and TCP's
+/// decisions are wrong for faster networks. Who names a rate says that those for TCP are right.
+bool is_for_profiles(const Settings& settings, const StoreNetwork& network) {
+  return network.transport != "other" || settings.link_bits_per_s != 0;
+}
+
 /// Fills in, on rank 0, the settings and what is recalled.
 void look_up(Settings& settings) {
   std::vector<std::string> problems;
   std::int64_t profile_s = settings.profile_modified_s;
   if (settings.profile_path.empty()) {
-    if (const auto found = place->store.find_profile(place->key, problems)) {
+    const auto found = place->store.find_profile(place->key, problems);
+    if (found && is_for_profiles(settings, place->network)) {
       settings = read_settings_with(*found);
       profile_s = found->modified_s;
+    } else if (found) {
+      recalled.passed_over =
+          found->path + " is passed over, since it may be of TCP over Ethernet; --profile uses it all the same";
     }
   }
   if (const auto learned = place->store.find_learned(place->key, place->network, problems)) {
@@ -66,11 +76,13 @@ void look_up(Settings& settings) {
     }
     if (settings.adapts()) add_decisions(settings, *learned, profile_s);
   }
+  if (place->speaks && !recalled.passed_over.empty()) warn(recalled.passed_over);
   for (const std::string& problem : problems)
     warn("passed over " + problem + " (hint: `antiphon profile forget` removes it)");
 }
 
 void each_field(auto& r, auto visit) {
+  visit("passed_over", r.passed_over);
   visit("learned_path", r.learned_path);
   visit("learned_decisions", r.learned_decisions);
   visit("learned_evidence", r.learned_evidence);

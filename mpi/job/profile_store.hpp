@@ -14,6 +14,7 @@ namespace antiphon::mpi {
 
 /// What the store has for this run; the same on all ranks.
 struct Recalled {
+  std::string passed_over;                 ///< the profile that was found and is not used, and why; empty: none
   std::string learned_path;                ///< the file with what runs have learned; empty: there is none
   std::string learned_decisions;           ///< rules that runs have learned, in the form of a profile's "decisions"
   std::string learned_evidence;            ///< what save_learned() was given beside them
@@ -24,9 +25,9 @@ struct Recalled {
 };
 extern Recalled recalled;
 
-/// Tells all ranks what rank 0 has `seen`, and what it finds in the store: the profile, unless the user names one, is
-/// taken over into the settings, with learned rules before its own where they are newer. Returns the network. The call
-/// is collective over MPI_COMM_WORLD.
+/// Tells all ranks what rank 0 has `seen`, and what it finds in the store: the profile, unless the user names one or
+/// messages travel by another transport than TCP, is taken over into the settings, with learned rules before its own
+/// where they are newer. Returns the network. The call is collective over MPI_COMM_WORLD.
 network::Network recall(Settings& settings, const Seen& seen);
 
 /// Notes what this run has learned, for the next one on these nodes: rules in the form of a profile's "decisions", and

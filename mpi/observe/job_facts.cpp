@@ -69,6 +69,7 @@ std::vector<Fact> facts_of_job() {
   facts.push_back(waiting_fact());
   facts.insert(facts.end(), library_parameters().begin(), library_parameters().end());
   if (!s.profile_path.empty()) facts.push_back({"profile", s.profile_path, s.profile_source});
+  else if (!recalled.passed_over.empty()) facts.push_back({"profile", "none", recalled.passed_over});
   if (const std::int64_t rules = recalled.learned_rules; rules > 0)
     facts.push_back({"learned", std::to_string(rules) + (rules == 1 ? " rule" : " rules"), recalled.learned_path});
   return facts;

@@ -4,13 +4,17 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from antiphon.model import limits
 from antiphon.mpi import Mpi
+from antiphon.profile import store
+from antiphon.tune import document
 
 Run = Callable[..., Any]
 PATTERNS = Path(__file__).resolve().parent / "programs" / "patterns.c"
@@ -48,3 +52,31 @@ def test_paths_may_have_any_bytes(native: Mpi, compiled: Callable[..., Path], ru
     assert result.returncode == 0, result.text
     assert not result.lines("antiphon: ")
     assert summary.is_file()
+
+
+def test_a_profile_that_is_found_is_not_for_other_transports(
+    native: Mpi, compiled: Callable[..., Path], run_ranks: Run, tmp_path: Path
+) -> None:
+    """WHEN messages do not travel by TCP THEN a profile that is found is passed over, with its rate and decisions, and
+    the summary says so; one that is named is used.
+    """
+    if native.family != "mpich":
+        pytest.skip("only MPICH takes the ranks of one machine for nodes")
+    made = document.first_guess("here", [0], limits.Network([0], 12e6))
+    made["machine"]["mpi"] = {"name": native.abi, "version": native.version}
+    made["decisions"] = {"version": 1, "rules": [{"collective": "*", "use": "library", "why": "of the profile"}]}
+    path = str(store.save(made, [socket.gethostname()], [tmp_path / "store"]))
+    apart = {"MPIR_CVAR_NOLOCAL": "1", "ANTIPHON_STORE": str(tmp_path / "store")}
+    other = apart | {"UCX_NET_DEVICES": "mlx5_0:1"}  # There is none, and shared memory needs none.
+
+    def run(**variables: str) -> tuple[str, str, bool]:
+        result = run_ranks(native, 2, [compiled(native, [PATTERNS]), 1], **variables)
+        assert result.returncode == 0, result.text
+        profile, rate = result.fact("profile"), result.fact("link rate")
+        assert path in profile["text"]
+        return profile["value"], rate["source"], result.reasons("alltoallv") == {"of the profile"}
+
+    assert run(**apart) == (path, f"the profile {path}", True)
+    assert run(**other) == ("none", "", False)
+    assert run(**other, ANTIPHON_LINK_BITS_PER_S="100000000") == (path, "ANTIPHON_LINK_BITS_PER_S", True)
+    assert run(**other, ANTIPHON_PROFILE=path) == (path, f"the profile {path}", True)
