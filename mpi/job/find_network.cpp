@@ -52,8 +52,9 @@ Sighting look() {
              .host = host_name(),
              .machine = network::read_machine(root)};
   s.machine.look_s = time_of_look_s();
+  const bool virtual_machine = network::is_virtual_machine(root);
   for (auto& [interface, keys] : network::leaving(network::open_connections(), network::own_addresses()))
-    s.links.push_back({network::read_interface(root, interface), std::move(keys)});
+    s.links.push_back({network::read_interface(root, interface, virtual_machine), std::move(keys)});
   return s;
 }
 

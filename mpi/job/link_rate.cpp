@@ -25,11 +25,6 @@ std::string day_of(std::int64_t when_s) {
   return text.data();
 }
 
-void set_rate(network::Network& network, std::int64_t bits_per_s, std::string source) {
-  network.bits_per_s = bits_per_s;
-  network.rate_source = std::move(source);
-}
-
 /// Measures, and keeps for the next run what was found.
 void take_measured(network::Network& network, const std::vector<int>& node_of_rank) {
   const MeasuredLink found = measure_link(node_of_rank);
@@ -40,12 +35,9 @@ void take_measured(network::Network& network, const std::vector<int>& node_of_ra
   }
   const auto claimed = static_cast<double>(network.bits_per_s);
   const bool confirms = claimed > 0 && static_cast<double>(found.bits_per_s) >= confirmed * claimed;
-  if (confirms) {
-    network.rate_source += ", and measured at the start";
-  } else {
-    set_rate(network, found.bits_per_s, "measured at the start; " + network.rate_source);
-  }
-  network.connection_bits_per_s = found.connection_bits_per_s;
+  network.set_rates(
+      confirms ? network.bits_per_s : found.bits_per_s, found.connection_bits_per_s,
+      confirms ? network.rate_source + ", and measured at the start" : "measured at the start; " + network.rate_source);
   save_measured_link(network.bits_per_s, network.connection_bits_per_s);
 }
 
@@ -53,15 +45,14 @@ void take_measured(network::Network& network, const std::vector<int>& node_of_ra
 
 void settle_link_rate(network::Network& network, const Settings& settings, const std::vector<int>& node_of_rank) {
   const bool one_node = std::all_of(node_of_rank.begin(), node_of_rank.end(), [](int node) { return node == 0; });
-  if (settings.link_bits_per_s != 0) return set_rate(network, settings.link_bits_per_s, "ANTIPHON_LINK_BITS_PER_S");
+  if (settings.link_bits_per_s != 0) return network.set_rates(settings.link_bits_per_s, 0, "ANTIPHON_LINK_BITS_PER_S");
   if (settings.profile_link_bits_per_s != 0)
-    return set_rate(network, settings.profile_link_bits_per_s, "the profile " + settings.profile_path);
+    return network.set_rates(settings.profile_link_bits_per_s, 0, "the profile " + settings.profile_path);
   // Where messages do not surely travel by TCP over Ethernet, its rate says nothing.
   if (one_node || network.transport != "tcp" || (network.bits_per_s != 0 && !network.rate_is_claimed)) return;
   if (recalled.link_bits_per_s != 0) {
-    network.connection_bits_per_s = recalled.connection_bits_per_s;
-    return set_rate(network, recalled.link_bits_per_s,
-                    "measured on " + day_of(recalled.link_measured_s) + ", " + recalled.learned_path);
+    return network.set_rates(recalled.link_bits_per_s, recalled.connection_bits_per_s,
+                             "measured on " + day_of(recalled.link_measured_s) + ", " + recalled.learned_path);
   }
   take_measured(network, node_of_rank);
 }

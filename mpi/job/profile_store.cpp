@@ -108,6 +108,19 @@ void look_up_safely(Settings& settings, const Seen& seen) {
   }
 }
 
+/// Adds something to what this run has learned. What no run could read again is not written.
+void note(const auto& learn) {
+  if (!place) return;
+  try {
+    const Learned learned = learn();
+    (void)Learned::parse(learned.to_json().dump());
+    place->fresh.merge(learned);
+    place->changed = true;
+  } catch (const std::exception& error) {
+    if (place->speaks) warn(std::string("what was learned is not kept: ") + error.what());
+  }
+}
+
 }  // namespace
 
 network::Network recall(Settings& settings, const Seen& seen) {
@@ -127,26 +140,20 @@ network::Network recall(Settings& settings, const Seen& seen) {
 }
 
 void save_learned(std::string_view rules_json, std::string_view evidence_json) {
-  if (!place) return;
-  try {
+  note([&] {
     Learned learned;
     if (!rules_json.empty()) learned.decisions = Json::parse(rules_json);
     if (!evidence_json.empty()) learned.evidence = Json::parse(evidence_json);
-    // What no run could read again is not written.
-    (void)Learned::parse(learned.to_json().dump());
-    place->fresh.merge(learned);
-    place->changed = true;
-  } catch (const std::exception& error) {
-    if (place->speaks) warn(std::string("what was learned is not kept: ") + error.what());
-  }
+    return learned;
+  });
 }
 
 void save_measured_link(std::int64_t bits_per_s, std::int64_t connection_bits_per_s) {
-  if (!place) return;
-  place->fresh.link_bits_per_s = bits_per_s;
-  place->fresh.connection_bits_per_s = connection_bits_per_s;
-  place->fresh.link_measured_s = std::time(nullptr);
-  place->changed = true;
+  note([&] {
+    return Learned{.link_bits_per_s = bits_per_s,
+                   .connection_bits_per_s = connection_bits_per_s,
+                   .link_measured_s = std::time(nullptr)};
+  });
 }
 
 void write_learned() {

@@ -102,8 +102,7 @@ Network over_tcp(const Findings& all, const std::string& source) {
   n.transport_source = source;
   n.interface = names_of(all.interfaces);
   n.interface_source = "the connections' addresses";
-  n.bits_per_s = slow.bits_per_s;
-  n.rate_source = slow.source;
+  n.set_rates(slow.bits_per_s, slow.connection_bits_per_s, slow.source);
   n.rate_is_claimed = slow.claimed;
   return n;
 }
@@ -245,6 +244,12 @@ std::string rate_text(std::int64_t bits_per_s) {
   std::snprintf(text, sizeof text, "%.4g %cbit/s", static_cast<double>(bits_per_s) / (giga ? 1e9 : 1e6),
                 giga ? 'G' : 'M');
   return text;
+}
+
+void Network::set_rates(std::int64_t link, std::int64_t connection, std::string source) {
+  bits_per_s = link;
+  connection_bits_per_s = connection < link ? connection : 0;
+  rate_source = std::move(source);
 }
 
 std::string Network::line() const {

@@ -58,6 +58,8 @@ struct Network {
   int ranks_on_cores = 0;        ///< so many ranks use them; 0: unknown
   double turn_s = 0;             ///< how long a rank that waits holds such a core; 0: unknown, or nodes do not share
 
+  /// Notes what was found out of the link and of one connection, which fills the link where it carries as much.
+  void set_rates(std::int64_t link, std::int64_t connection, std::string source);
   /// Returns one line: transport, interface and rate, each with its source.
   [[nodiscard]] std::string line() const;
 };

@@ -11,6 +11,7 @@ Json to_json(const Sighting& s) {
                      {"bits_per_s", link.interface.bits_per_s},
                      {"source", link.interface.source},
                      {"claimed", link.interface.claimed},
+                     {"connection_bits_per_s", link.interface.connection_bits_per_s},
                      {"keys", Json(link.keys)}});
   }
   Json devices = Json::array();
@@ -36,7 +37,8 @@ Sighting sighting_from_json(const Json& json) {
                             .ethernet = link.at("ethernet").as_boolean(),
                             .bits_per_s = link.at("bits_per_s").as_integer(),
                             .source = link.at("source").as_string(),
-                            .claimed = link.at("claimed").as_boolean()}};
+                            .claimed = link.at("claimed").as_boolean(),
+                            .connection_bits_per_s = link.at("connection_bits_per_s").as_integer()}};
     for (const Json& key : link.at("keys")) read.keys.push_back(static_cast<std::uint64_t>(key.as_integer()));
     s.links.push_back(std::move(read));
   }

@@ -8,6 +8,8 @@
 #include <array>
 #include <charconv>
 #include <climits>
+#include <cstdio>
+#include <memory>
 #include <string_view>
 
 #include "antiphon/text.hpp"
@@ -49,32 +51,63 @@ std::int64_t speed_bits_per_s(const std::string& interface) {
   return mbit > 0 ? mbit * 1'000'000 : 0;
 }
 
-/// Tells whether this node is a virtual machine: its ports' speeds are what its host likes to say.
-bool is_virtual_machine(const std::string& root) {
-  if (!first_line_of(root + "/sys/hypervisor/type").empty()) return true;
-  for (const std::string& line : lines_of_file(root + "/proc/cpuinfo")) {
-    if (line.rfind("flags", 0) == 0) return (line + " ").find(" hypervisor ") != std::string::npos;
+/// Returns the first processor's flags. The system writes /proc/cpuinfo while it is read, processor by processor.
+std::string processor_flags(const std::string& root) {
+  const std::string path = root + "/proc/cpuinfo";
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rbe"), std::fclose);
+  std::array<char, 4096> part{};
+  std::string line;
+  while (file != nullptr && std::fgets(part.data(), part.size(), file.get()) != nullptr) {
+    line += part.data();
+    if (!line.ends_with('\n')) continue;
+    if (line.starts_with("flags") || line == "\n") break;
+    line.clear();
   }
-  return is_directory(root + "/proc/device-tree/hypervisor");
+  return line;
+}
+
+/// Returns the interfaces below a bond, a bridge or a VLAN.
+std::vector<std::string> ports_below(const std::string& directory) {
+  constexpr std::string_view prefix = "lower_";
+  std::vector<std::string> ports;
+  for (const std::string& entry : names_in(directory)) {
+    if (entry.starts_with(prefix)) ports.push_back(entry.substr(prefix.size()));
+  }
+  return ports;
+}
+
+/// Returns what one connection over a bond carries: that of its slowest port. 0: all that the bond does.
+std::int64_t connection_over_bond(const std::string& root, const std::string& path) {
+  const std::string mode = first_line_of(root + path + "/bonding/mode");
+  // One port carries everything, or each connection's packets take turns on all.
+  if (mode.starts_with("active-backup") || mode.starts_with("balance-rr")) return 0;
+  std::int64_t slowest = 0;
+  for (const std::string& port : ports_below(root + path)) {
+    const std::int64_t rate = speed_bits_per_s(root + "/sys/class/net/" + port);
+    if (rate > 0 && (slowest == 0 || rate < slowest)) slowest = rate;  // a port that is down carries nothing
+  }
+  return slowest;
 }
 
 struct Rate {
   std::int64_t bits_per_s = 0;
+  std::int64_t connection_bits_per_s = 0;  ///< 0: a connection fills the link
   std::string source;
 };
 
-/// A virtual interface reports a nominal speed that means nothing; what counts is the slowest interface below it.
+/// A virtual interface reports a nominal speed that means nothing; what counts is the slowest interface below it. That
+/// of a bond is the sum of its ports'.
 Rate rate_of(const std::string& root, const std::string& name, int levels) {
   const std::string path = "/sys/class/net/" + name;
-  if (is_directory(root + path + "/device") || is_directory(root + path + "/bonding")) {
+  const bool is_bond = is_directory(root + path + "/bonding");
+  if (is_bond || is_directory(root + path + "/device")) {
     const std::int64_t rate = speed_bits_per_s(root + path);
-    return {rate, path + (rate > 0 ? "/speed" : "/speed does not say")};
+    return {rate, is_bond ? connection_over_bond(root, path) : 0, path + (rate > 0 ? "/speed" : "/speed does not say")};
   }
-  Rate slowest{0, name + " is virtual and has no rate of its own"};
+  Rate slowest{.source = name + " is virtual and has no rate of its own"};
   bool first = true;
-  for (const std::string& entry : names_in(root + path)) {
-    if (levels == 0 || entry.rfind("lower_", 0) != 0) continue;
-    Rate lower = rate_of(root, entry.substr(6), levels - 1);
+  for (const std::string& port : levels > 0 ? ports_below(root + path) : std::vector<std::string>{}) {
+    Rate lower = rate_of(root, port, levels - 1);
     if (first || lower.bits_per_s < slowest.bits_per_s) slowest = std::move(lower);
     first = false;
   }
@@ -150,13 +183,22 @@ Machine read_machine(const std::string& root) {
   return {first_line_of(root + "/proc/sys/kernel/random/boot_id"), Cores::of_this_process()};
 }
 
-Interface read_interface(const std::string& root, const std::string& name) {
+bool is_virtual_machine(const std::string& root) {
+  if (!first_line_of(root + "/sys/hypervisor/type").empty()) return true;
+  const std::string flags = processor_flags(root);
+  const std::vector<std::string> words = words_of(flags);
+  return std::find(words.begin(), words.end(), "hypervisor") != words.end() ||
+         is_directory(root + "/proc/device-tree/hypervisor");
+}
+
+Interface read_interface(const std::string& root, const std::string& name, bool virtual_machine) {
   Interface found{.name = name};
   if (const auto type = number_in(root + "/sys/class/net/" + name + "/type")) found.ethernet = *type == ethernet_type;
   Rate rate = rate_of(root, name, most_levels);
   found.bits_per_s = rate.bits_per_s;
+  found.connection_bits_per_s = rate.connection_bits_per_s;
   found.source = std::move(rate.source);
-  found.claimed = found.bits_per_s > 0 && is_virtual_machine(root);
+  found.claimed = virtual_machine && found.bits_per_s > 0;
   if (found.claimed) found.source += " of a virtual machine";
   return found;
 }

@@ -13,9 +13,10 @@ namespace antiphon::network {
 struct Interface {
   std::string name;
   bool ethernet = true;
-  std::int64_t bits_per_s = 0;  ///< 0: unknown
-  std::string source;           ///< the file with the rate, or why there is none
-  bool claimed = false;         ///< a hypervisor says so, which may have set another limit
+  std::int64_t bits_per_s = 0;             ///< 0: unknown
+  std::string source;                      ///< the file with the rate, or why there is none
+  bool claimed = false;                    ///< a hypervisor says so, which may have set another limit
+  std::int64_t connection_bits_per_s = 0;  ///< one connection carries no more; 0: it fills the link
 };
 
 /// A device that carries messages without the kernel's TCP.
@@ -36,8 +37,12 @@ struct Machine {
 /// Reads the machine of this node; `root` as for read_interface().
 Machine read_machine(const std::string& root);
 
-/// Reads an interface of this node. `root` is empty, or a directory in which tests have a sys/ of their own.
-Interface read_interface(const std::string& root, const std::string& name);
+/// Tells whether this node is a virtual machine, whose ports' speeds are what its host likes to say.
+bool is_virtual_machine(const std::string& root);
+
+/// Reads an interface of this node, which may be a virtual machine. `root` is empty, or a directory in which tests have
+/// a sys/ of their own.
+Interface read_interface(const std::string& root, const std::string& name, bool virtual_machine = false);
 
 /// Returns the devices among a process's open files. `files` is a directory of links, as /proc/self/fd.
 std::vector<Device> open_devices(const std::string& root, const std::string& files);

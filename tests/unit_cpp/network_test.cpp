@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks how the network between nodes is found: from directories as a node has them, recorded settings, connections.
 #include <doctest/doctest.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <thread>
+#include <utility>
 
 #include "network/agree.hpp"
 
@@ -93,6 +97,61 @@ TEST_CASE("the rate of an interface is its own, or that of the ports below a vir
   CHECK(network::read_interface(root.path, "br0").source == "/sys/class/net/eth0/speed");
   CHECK(network::read_interface(root.path, "eth0").ethernet);
   CHECK_FALSE(network::read_interface(root.path, "ib0").ethernet);
+}
+
+TEST_CASE("a connection over a bond has one of its ports, unless the mode gives it all that the bond has") {
+  const Root root;
+  root.port("eth0", "1000");
+  root.port("eth1", "2500");
+  root.port("down", "-1");
+  const auto bond = [&](const std::string& mode, const std::string& mbit) {
+    const std::string path = "/sys/class/net/" + mode.substr(0, mode.find(' '));
+    root.put(path + "/bonding/mode", mode);
+    root.put(path + "/speed", mbit);
+    for (const char* port : {"eth0", "eth1", "down"}) root.link(path + "/lower_" + port, std::string("../") + port);
+  };
+  bond("802.3ad 4", "3500");
+  bond("balance-xor 2", "3500");
+  bond("balance-rr 0", "3500");
+  bond("active-backup 1", "1000");
+  root.link("/sys/class/net/vlan7/lower_802.3ad", "../802.3ad");
+  const auto rates = [&](const char* name) {
+    const network::Interface found = network::read_interface(root.path, name);
+    CHECK(found.source.ends_with("/speed"));
+    return std::pair(found.bits_per_s, found.connection_bits_per_s);
+  };
+  CHECK(rates("802.3ad") == std::pair(7 * gigabit / 2, gigabit));
+  CHECK(rates("balance-xor") == std::pair(7 * gigabit / 2, gigabit));
+  CHECK(rates("vlan7") == std::pair(7 * gigabit / 2, gigabit));
+  CHECK(rates("balance-rr") == std::pair(7 * gigabit / 2, std::int64_t{0}));
+  CHECK(rates("active-backup") == std::pair(gigabit, std::int64_t{0}));
+  CHECK(rates("eth0") == std::pair(gigabit, std::int64_t{0}));
+}
+
+TEST_CASE("whether a node is a virtual machine is read from its first processor alone") {
+  const Root root;
+  root.port("eth0", "1000");
+  CHECK_FALSE(network::is_virtual_machine(root.path));
+  root.put("/proc/cpuinfo", "processor : 0\nFeatures : fp\n\nflags : hypervisor");
+  CHECK_FALSE(network::is_virtual_machine(root.path));
+  fs::remove(root.path + "/proc/cpuinfo");
+  const std::string pipe = root.path + "/proc/cpuinfo";
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  bool all_was_read = true;
+  std::thread system([&] {
+    sigset_t broken_pipe;
+    sigemptyset(&broken_pipe);
+    sigaddset(&broken_pipe, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &broken_pipe, nullptr);
+    std::ofstream file(pipe);
+    for (int i = 0; i < 10'000; ++i) file << "processor : " << i << "\nflags : fpu hypervisor avx2\n\n";
+    all_was_read = static_cast<bool>(file.flush());
+  });
+  CHECK(network::is_virtual_machine(root.path));
+  system.join();
+  CHECK_FALSE(all_was_read);
+  CHECK(network::read_interface(root.path, "eth0", true).claimed);
+  CHECK_FALSE(network::read_interface(root.path, "eth0", false).claimed);
 }
 
 TEST_CASE("the network devices that a process has open are known by kind and rate") {
@@ -186,6 +245,24 @@ TEST_CASE("TCP on every node is TCP, at the rate of the slowest interface that j
   CHECK(network::agree({ranks[0], ranks[0]}, {0, 1}).bits_per_s == 10 * gigabit);
 }
 
+TEST_CASE("a connection is noted where it does not fill the link") {
+  Sighting bond = tcp("bond0", 2 * gigabit, {1});
+  bond.links.front().interface.connection_bits_per_s = gigabit;
+  const auto of = [](const Sighting& a, const Sighting& b) {
+    const network::Network found = network::agree({a, b}, {0, 1});
+    return std::pair(found.bits_per_s, found.connection_bits_per_s);
+  };
+  CHECK(of(bond, bond) == std::pair(2 * gigabit, gigabit));
+  CHECK(of(bond, tcp("eth0", gigabit, {1})) == std::pair(gigabit, std::int64_t{0}));
+  network::Network measured;
+  measured.set_rates(10 * gigabit, 16 * gigabit, "measured");
+  CHECK(measured.connection_bits_per_s == 0);
+  measured.set_rates(10 * gigabit, 10 * gigabit, "measured");
+  CHECK(measured.connection_bits_per_s == 0);
+  measured.set_rates(10 * gigabit, 9 * gigabit, "measured");
+  CHECK(measured.connection_bits_per_s == 9 * gigabit);
+}
+
 TEST_CASE("nodes of one machine share its cores") {
   const auto on = [](const char* boot_id, int cores, std::uint64_t key, double look_s = 0) {
     Sighting s = tcp("eth0", gigabit, {key});
@@ -269,6 +346,7 @@ TEST_CASE("what a rank saw, and the answer, survive the way between ranks") {
   Sighting rank = tcp("eth0", gigabit, {std::uint64_t{1} << 62, 3});
   rank.devices = {{"mlx5_0", "InfiniBand", 100 * gigabit, "rate"}};
   rank.told = told(mpich, {{"FI_PROVIDER", "tcp"}});
+  rank.links.front().interface.connection_bits_per_s = gigabit;
   rank.host = "node01";
   const antiphon::Json json = to_json(rank);
   CHECK(to_json(network::sighting_from_json(antiphon::Json::parse(json.dump()))).dump() == json.dump());
