@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 
+#include "antiphon/adapt.hpp"
 #include "antiphon/phases.hpp"
 
 namespace antiphon {
@@ -32,7 +33,7 @@ inline int most_ranks_on_a_node(int size, const Fabric& fabric) {
 /// Returns how long it takes to bring together rows of so many numbers.
 inline double gathering_seconds(int size, std::size_t row_length, const Fabric& fabric) {
   const double ranks = size;
-  const double alone_s = 1e-9 * static_cast<double>(fabric.latency_ns) * std::log2(ranks) +
+  const double alone_s = 1e-9 * static_cast<double>(fabric.latency_ns) * log2_alike(ranks) +
                          8 * ranks * static_cast<double>(row_length) / fabric.link_bytes_per_s;
   return alone_s * most_ranks_on_a_node(size, fabric);  // a node's ranks share its link and its processors
 }

@@ -6,7 +6,9 @@
 
 #include <doctest/doctest.h>
 
+#include "antiphon/adapt.hpp"
 #include "antiphon/known_patterns.hpp"
+#include "phases/gathering.hpp"
 
 using namespace antiphon;
 
@@ -199,4 +201,13 @@ TEST_CASE("large communicators: whole rows hold all messages") {
   }
   CHECK(rows);
   CHECK(all.row_length() == large_ranks - 1);
+}
+
+TEST_CASE("large communicators: what gathering takes follows by arithmetic that is alike on all nodes") {
+  Fabric fabric;
+  fabric.latency_ns = 1'000'000'000;
+  for (int size = 2; size <= 1000; ++size) {
+    CAPTURE(size);
+    CHECK(gathering_seconds(size, 0, fabric) == 1e-9 * 1e9 * log2_alike(size));
+  }
 }
