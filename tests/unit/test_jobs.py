@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ MPI = Mpi(
     prefix=Path("/opt/mpich"), libmpi=Path("/opt/mpich/lib/libmpi.so.12"),
     launcher=Path("/opt/mpich/bin/mpiexec.hydra"),
 )  # fmt: skip
+OPEN_MPI = replace(MPI, family="openmpi", abi="openmpi", name="Open MPI", launcher=Path("/opt/ompi/bin/mpirun"))
 ENV = {"LD_PRELOAD": "/a/lib.so", "ANTIPHON_FORCE": "bcast:chain:segment_bytes=4k,window=2"}
 
 
@@ -91,7 +93,7 @@ def test_every_launcher_gets_the_ranks_and_what_the_linker_reads():
     ("flux", ["run", "-N", "2", "--tasks-per-node=1"]),
     ("jsrun", ["-n", "2", "-r", "1", "-a", "1", "-c", "1"]),
     ("aprun", ["-n", "2", "-N", "1"]),
-    ("srun", ["-n", "2", "--export=ALL", "--nodelist=n1,n2"]),
+    ("srun", ["-n", "2", "--export=ALL", "--nodes=2", "--nodelist=n1,n2"]),
 ])  # fmt: skip
 def test_every_launcher_starts_one_rank_on_each_node(launcher, options, tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
@@ -123,14 +125,56 @@ def test_a_hostfile_is_for_the_launchers_that_can_take_it(tmp_path):
     hosts = tmp_path / "hosts"
     hosts.write_text("n1 slots=2\nn2 slots=2\n")
     srun = Where(hosts, launcher="srun")
-    nodes = ["--export=ALL", "--nodelist=n1,n2", "./prog"]
+    nodes = ["--export=ALL", "--nodes=2", "--nodelist=n1,n2", "./prog"]
     assert srun.start(MPI, None, ["./prog"], {}).command == ["srun", "-n", "4", *nodes]
     assert srun.start(MPI, 3, ["./prog"], {}).command == ["srun", "-n", "3", *nodes]
+    one = ["srun", "-n", "1", "--export=ALL", "--nodes=1", "--nodelist=n1", "./prog"]
+    assert srun.start(MPI, 1, ["./prog"], {}).command == one
     other = stand_in(tmp_path, "launch", "echo")
     for name in ("flux", "jsrun", "aprun", str(other)):
         with pytest.raises(AntiphonError, match="cannot be told the nodes of a file") as error:
             Where(hosts, launcher=name).start(MPI, 4, ["./prog"], {})
         assert "--launcher-args" in error.value.hint
+
+
+@pytest.mark.parametrize(("n", "order"), [(None, "n1 n1 n2"), (2, "n1 n1"), (5, "n1 n1 n2 n1 n1")])
+def test_srun_fills_hosts_of_different_slots(n, order, tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    hosts = tmp_path / "hosts"
+    hosts.write_text("n1 slots=2\nn2\n")
+    start = Where(hosts, launcher="srun", launcher_args=("--more",)).start(MPI, n, ["./prog"], {})
+    nodes = Path(start.env["SLURM_HOSTFILE"]).read_text().split()
+    assert nodes == order.split()
+    options = ["--export=ALL", "--distribution=arbitrary", "--more"]
+    assert start.command == ["srun", "-n", str(len(nodes)), *options, "./prog"]
+
+
+@pytest.mark.parametrize(("text", "n", "slots"), [
+    ("n1\nn2\nn3\nn4\n", None, "n1 1 n2 1 n3 1 n4 1"),
+    ("n1\nn2\nn3\nn4\n", 3, "n1 1 n2 1 n3 1 n4 1"),
+    ("n1\nn2\nn3\nn4\n", 64, "n1 16 n2 16 n3 16 n4 16"),
+    ("n1\nn2\nn3\nn4\n", 7, "n1 2 n2 2 n3 2 n4 1"),
+    ("n1 slots=4\nn2\nn3\n", 12, "n1 4 n2 4 n3 4"),
+    ("n1:4\nn2\n", None, "n1 4 n2 1"),
+    ("n1\nn2\nn1\n", 8, "n1 2 n2 6"),
+])  # fmt: skip
+def test_open_mpi_spreads_ranks_over_hosts_without_numbers(text, n, slots, tmp_path, monkeypatch):
+    """GIVEN hosts without a number of slots THEN Open MPI gets the numbers: it would take all cores of the first."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    hosts = tmp_path / "hosts"
+    hosts.write_text(text)
+    command = Where(hosts).start(OPEN_MPI, n, ["./prog"], {}).command
+    told = Path(command[command.index("--hostfile") + 1]).read_text()
+    assert told.replace(" slots=", " ").split() == slots.split()
+    assert ("-n" in command) == (n is not None)
+
+
+@pytest.mark.parametrize(("mpi", "text"), [(OPEN_MPI, "n1 slots=2 max-slots=4\nn2 slots=1\n"), (OPEN_MPI, "n1\n" * 3),
+                                           (MPI, "n1\nn2\n")])  # fmt: skip
+def test_launchers_read_the_hostfile_itself_where_they_count_alike(mpi, text, tmp_path):
+    hosts = tmp_path / "hosts"
+    hosts.write_text(text)
+    assert str(hosts) in Where(hosts).start(mpi, 64, ["./prog"], {}).command
 
 
 def test_what_hangs_is_said(tmp_path, monkeypatch):

@@ -81,7 +81,30 @@ def test_either_hostfile_works_with_either_launcher(mpi, text, options, tmp_path
     assert command[3:] == [word.replace("FILE", str(hosts)) for word in options] + ["./prog"]
 
 
+@pytest.mark.parametrize(("word", "host", "slots"), [
+    ("fe80::1", "fe80::1", 1), ("2001:db8::5:4 slots=2", "2001:db8::5:4", 2), ("[fe80::1]:4", "fe80::1", 4),
+    ("[::1]", "::1", 1), ("node:4", "node", 4), ("::1:2", "::1:2", 1),
+])  # fmt: skip
+def test_addresses_of_ipv6_stay_whole(word, host, slots, tmp_path):
+    hosts = tmp_path / "hosts"
+    hosts.write_text(f"{word}\n")
+    assert read_hostfile(hosts) == ((host, slots),)
+
+
+def test_launchers_that_take_no_address_of_ipv6(tmp_path):
+    hosts = tmp_path / "hosts"
+    hosts.write_text("2001:db8::1 slots=2\n")
+    assert launch_command(OPEN_MPI, 2, ["./prog"], {}, hosts)[3:5] == ["--hostfile", str(hosts)]
+    for mpi, text in ((MPICH, "2001:db8::1 slots=2"), (MPICH, "one\n[fe80::1]:2"), (OPEN_MPI, "one\n[fe80::1]:2"),
+                      (OPEN_MPI, "[fe80::1] slots=2")):  # fmt: skip
+        hosts.write_text(text)
+        with pytest.raises(AntiphonError, match="cannot be told the IPv6 address") as error:
+            launch_command(mpi, 2, ["./prog"], {}, hosts)
+        assert "name" in error.value.hint
+
+
 @pytest.mark.parametrize(("text", "part"), [("", "names no host"), ("one\ntwo slots=many\n", ":2: 'many'"),
+                                            ("one slots=\n", ":1: ''"), ("[::1]:x\n", ":1: 'x'"),
                                             ("one:0\n", ":1: '0'"), ("one slots=²\n", ":1: '²'")])  # fmt: skip
 def test_broken_hostfiles(text, part, tmp_path):
     hosts = tmp_path / "hosts"

@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import shutil
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -269,13 +270,35 @@ def checked_for_slurm(env: Mapping[str, str]) -> Mapping[str, str]:
 
 #: Open MPI's `slots=4`, which may have blanks and quotes; `max-slots` is another field.
 _SLOTS = re.compile(r"""(?<![\w-])slots\s*=\s*["']?([^\s"']*)""")
+#: `node:4` or `[fe80::1]:4`. Any other word with colons is an IPv6 address.
+_COUNTED = re.compile(r"([^\s:]*):([^\s:]*)|\[(\S*)\](?::(\S*))?")
 #: What only MPICH's launcher understands.
-_HYDRA = re.compile(r"^\s*\S+:\d|(?<![\w-])(ifname|binding|user)\s*=")
+_HYDRA = re.compile(r"^\s*([^\s:]+:\d+(?!\S)|\[)|(?<![\w-])(ifname|binding|user)\s*=")
 
 
 def read_hostfile(path: Path) -> Hosts:
     """Hosts and their slots from a file in Open MPI's (`node slots=4`) or MPICH's (`node:4`) form; batch systems'
     files name a host once for each slot."""
+    return merged((host, slots or 1) for host, slots in _lines_of(path))
+
+
+def with_slots(path: Path, n: int | None) -> Hosts:
+    """The hosts of a file that leaves numbers of slots away, with slots for `n` ranks; none if it has all numbers.
+
+    Hosts without a number have a slot each, and share the ranks that are left evenly.
+    """
+    lines, hosts = _lines_of(path), read_hostfile(path)
+    times = Counter(host for host, _ in lines)  # batch systems' files have a line for each slot
+    bare = [host for host, slots in lines if slots is None and times[host] == 1]
+    if not bare:
+        return ()
+    each, more = divmod(max((n or 0) - sum(slots for _, slots in hosts), 0), len(bare))
+    shares = {host: 1 + each + (i < more) for i, host in enumerate(bare)}
+    return tuple((host, shares.get(host, slots)) for host, slots in hosts)
+
+
+def _lines_of(path: Path) -> list[tuple[str, int | None]]:
+    """The host of each line, and its number of slots where there is one."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except OSError as error:
@@ -283,35 +306,43 @@ def read_hostfile(path: Path) -> Hosts:
         raise AntiphonError(f"--hostfile {path}: {error.strerror}", hint=hint) from error
     except UnicodeDecodeError:
         raise AntiphonError(f"--hostfile {path}: is not a text file", hint="write `node slots=4` or `node:4`") from None
-    hosts = []
+    hosts: list[tuple[str, int | None]] = []
     for number, line in enumerate(lines, start=1):
         text = line.partition("#")[0].strip()
         if not text:
             continue
-        host, _, count = text.split()[0].partition(":")
+        word = text.split()[0]
+        counted = _COUNTED.fullmatch(word)
+        host, count = (counted[1] or counted[3] or "", counted[2] or counted[4]) if counted else (word, None)
         said = _SLOTS.search(text)
-        slots = said[1] if said else count or "1"
-        if not slots.isdecimal() or int(slots) == 0:
+        slots = said[1] if said else count or None
+        if slots is not None and (not slots.isdecimal() or int(slots) == 0):
             hint = "write `node slots=4` or `node:4`"
             raise AntiphonError(f"{path}:{number}: {slots!r} is not a number of slots", hint=hint)
-        hosts.append((host, int(slots)))
+        hosts.append((host, None if slots is None else int(slots)))
     if not hosts:
         raise AntiphonError(f"--hostfile {path}: names no host", hint="one line per node: `node slots=4` or `node:4`")
-    return merged(hosts)
+    return hosts
 
 
 def _open_mpi_hosts(path: Path) -> list[str]:
     hosts = read_hostfile(path)
     if _has(path, _HYDRA):
-        return ["--host", ",".join(f"{host}:{slots}" for host, slots in hosts)]
+        return ["--host", _listed(path, hosts, "write `fe80::1 slots=4`, which Open MPI 5 takes, or the node's name")]
     return ["--hostfile", str(path)]
 
 
 def _hydra_hosts(path: Path) -> list[str]:
-    hosts = read_hostfile(path)
-    if _has(path, _SLOTS):
-        return ["-hosts", ",".join(f"{host}:{slots}" for host, slots in hosts)]
-    return ["-f", str(path)]
+    listed = _listed(path, read_hostfile(path), "write the name of the node, or its IPv4 address")
+    return ["-hosts", listed] if _has(path, _SLOTS) else ["-f", str(path)]
+
+
+def _listed(path: Path, hosts: Hosts, hint: str) -> str:
+    """`one:2,two:3`, where an IPv6 address has no place."""
+    for host, _ in hosts:
+        if ":" in host:
+            raise AntiphonError(f"--hostfile {path}: the launcher cannot be told the IPv6 address {host}", hint=hint)
+    return ",".join(f"{host}:{slots}" for host, slots in hosts)
 
 
 def _has(path: Path, form: re.Pattern[str]) -> bool:

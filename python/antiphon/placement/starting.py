@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 from collections.abc import Mapping, Sequence
@@ -14,6 +15,7 @@ from antiphon.mpi import Mpi, jobs, launch, launcher_family
 from antiphon.mpi.hosts import Hosts
 from antiphon.mpi.launch import Launch
 from antiphon.placement import launching
+from antiphon.placement.launchers import slurm
 
 #: Launchers that belong to no MPI library.
 SYSTEM_LAUNCHERS = ("srun", "flux", "jsrun", "aprun")
@@ -85,13 +87,17 @@ class Where:
         return self._by_library(mpi, n, argv, env)
 
     def _by_library(self, mpi: Mpi, n: int | None, argv: Sequence[str], env: Mapping[str, str]) -> Launch:
-        hostfile = self.hostfile
-        if hostfile is None and self.job is not None and self.job.hosts:
-            hostfile = launching.keep("".join(f"{host} slots={slots}\n" for host, slots in self.job.hosts))
         n = n or (None if self.hostfile else self.ranks())
         crowded, as_root = self.is_crowded(n), os.geteuid() == 0
-        return Launch(launch.launch_command(mpi, n, argv, env, hostfile, self.launcher_args, oversubscribe=crowded,
-                                            as_root=as_root))  # fmt: skip
+        return Launch(launch.launch_command(mpi, n, argv, env, self._file_for(mpi, n), self.launcher_args,
+                                            oversubscribe=crowded, as_root=as_root))  # fmt: skip
+
+    def _file_for(self, mpi: Mpi, n: int | None) -> Path | None:
+        """The hostfile for the library's launcher. Open MPI would take every core of hosts without a number."""
+        hosts = self.hosts()
+        if self.hostfile is not None:
+            hosts = launch.with_slots(self.hostfile, n) if mpi.family == "openmpi" else ()
+        return launching.keep("".join(f"{host} slots={slots}\n" for host, slots in hosts)) if hosts else self.hostfile
 
     def _by_path(self, mpi: Mpi, n: int, argv: Sequence[str], env: Mapping[str, str]) -> Launch:
         """An mpirun of the library's family takes its options; of another one only -n is known."""
@@ -115,9 +121,23 @@ class Where:
 
     def _by_srun(self, n: int | None, argv: Sequence[str], env: Mapping[str, str]) -> Launch:
         """Without a hostfile, srun knows the ranks of its job by itself."""
-        nodes = [f"--nodelist={','.join(host for host, _ in self.hosts())}"] if self.hostfile else []
-        n = n or (self.ranks() if self.hostfile else None)
+        if self.hostfile is None:
+            return launch.srun_command(n, argv, env, self.launcher_args)
+        n = n or self.ranks()
+        hosts = self.hosts()[:n]
+        if len({slots for _, slots in hosts}) > 1:
+            return self._in_order(n, argv, env)
+        # A list of nodes alone is the least that srun takes.
+        nodes = [f"--nodes={len(hosts)}", f"--nodelist={','.join(host for host, _ in hosts)}"]
         return launch.srun_command(n, argv, env, [*nodes, *self.launcher_args])
+
+    def _in_order(self, n: int, argv: Sequence[str], env: Mapping[str, str]) -> Launch:
+        """By srun, with as many ranks on each host as it has slots; ranks without one begin at the first host again."""
+        slots = [host for host, count in self.hosts() for _ in range(count)]
+        written = slurm.of_hosts(itertools.islice(itertools.cycle(slots), n))
+        path = str(launching.keep(written.text))
+        start = launch.srun_command(n, argv, env, [*written.options_with(path), *self.launcher_args])
+        return replace(start, env={**start.env, **written.env_with(path)})
 
     def _refuse_hostfile(self) -> None:
         if self.hostfile is not None:

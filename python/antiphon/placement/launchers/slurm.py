@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from antiphon.placement.document import Placement
 from antiphon.placement.launchers import Written
 
@@ -14,8 +16,13 @@ def write(placement: Placement) -> Written:
     left_out = []
     if len(set(placement.core_of_rank)) > 1:
         left_out.append("which core of its node a task is on: Slurm binds tasks of all nodes alike")
+    return of_hosts(placement.hosts, left_out)
+
+
+def of_hosts(hosts: Iterable[str], left_out: Sequence[str] = ()) -> Written:
+    """Writes the node of each task."""
     return Written(
-        "".join(f"{host}\n" for host in placement.hosts),
+        "".join(f"{host}\n" for host in hosts),
         ["--distribution=arbitrary"],
         {"SLURM_HOSTFILE": "FILE"},
         command="srun",
