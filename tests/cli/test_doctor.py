@@ -55,6 +55,20 @@ def test_a_library_is_started_and_intercepted(mpi, with_objects):
     assert [(line.status, line.name) for line in lines] == [("ok", mpi.label), ("ok", f"{mpi.label} under Antiphon")]
 
 
+def test_two_ranks_start_on_the_hardware_threads_of_one_core(mpi, monkeypatch):
+    """GIVEN one core with two hardware threads THEN Open MPI, which has one slot for it, is told to take more ranks."""
+    started = []
+
+    def tried(command, *_):
+        started.extend(command)
+        return subprocess.CompletedProcess(command, 1, "", "")
+
+    monkeypatch.setattr(mpi_checks.cores, "count", lambda: 1)
+    monkeypatch.setattr(mpi_checks, "tried", tried)
+    mpi_checks.run_program(mpi, {})
+    assert ("--oversubscribe" in started) == (mpi.family == "openmpi")
+
+
 def test_a_launcher_that_fails_is_noticed(mpi, with_objects):
     broken = replace(mpi, launcher=Path(shutil.which("false")))
     (line,) = mpi_checks.of_library(broken)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from antiphon.errors import AntiphonError
-from antiphon.mpi import Mpi, jobs
+from antiphon.mpi import Mpi, cores, jobs
 from antiphon.placement import starting
 from antiphon.placement.starting import Where, where
 
@@ -175,6 +175,33 @@ def test_launchers_read_the_hostfile_itself_where_they_count_alike(mpi, text, tm
     hosts = tmp_path / "hosts"
     hosts.write_text(text)
     assert str(hosts) in Where(hosts).start(mpi, 64, ["./prog"], {}).command
+
+
+@pytest.fixture
+def two_cores(tmp_path, monkeypatch):
+    """Makes a machine of two cores with two hardware threads each: CPUs 0 and 2, and 1 and 3."""
+    for cpu, siblings in enumerate(["0,2", "1,3", "0,2", "1,3"]):
+        folder = tmp_path / f"cpu{cpu}/topology"
+        folder.mkdir(parents=True)
+        (folder / "thread_siblings_list").write_text(siblings + "\n")
+    monkeypatch.setattr(cores, "SYSFS", tmp_path)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2, 3})
+
+
+@pytest.mark.parametrize(("cpus", "count"), [({0, 1, 2, 3}, 2), ({0, 2}, 1), ({3}, 1), ({1, 3, 4, 5}, 3)])
+def test_hardware_threads_of_a_core_count_once(cpus, count, two_cores, monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: cpus)
+    assert cores.count() == count
+
+
+def test_a_rank_for_each_core_and_more_share_them(two_cores, monkeypatch):
+    """GIVEN cores with two hardware threads each THEN Open MPI, which counts cores, is to take more ranks."""
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    lines = {n: Where().start(OPEN_MPI, n, ["./prog"], {}).command[1:-1] for n in (None, 2, 3, 4)}
+    assert lines == {None: ["-n", "2"], 2: ["-n", "2"], 3: ["--oversubscribe", "-n", "3"],
+                     4: ["--oversubscribe", "-n", "4"]}  # fmt: skip
+    assert not Where().is_crowded(4)
+    assert Where().is_crowded(5)
 
 
 def test_what_hangs_is_said(tmp_path, monkeypatch):

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from antiphon.checks import FAIL, OK, WARN, Check, check, tried
 from antiphon.errors import AntiphonError
-from antiphon.mpi import Mpi, launch
+from antiphon.mpi import Mpi, cores, launch
 
 TIMEOUT_S = 60
 RANKS = 2
@@ -127,7 +127,7 @@ def run_program(mpi: Mpi, env: Mapping[str, str]) -> str:
     """Returns the name of the library that PROGRAM's calls went through, or why it failed."""
     argv = [sys.executable, "-I", "-S", "-c", PROGRAM, mpi.abi]
     try:
-        crowded = len(os.sched_getaffinity(0)) < RANKS
+        crowded = cores.count() < RANKS
         command = launch.launch_command(mpi, RANKS, argv, env, oversubscribe=crowded, as_root=os.geteuid() == 0)
     except AntiphonError as error:
         return error.message

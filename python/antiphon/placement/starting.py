@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from antiphon.errors import AntiphonError
-from antiphon.mpi import Mpi, jobs, launch, launcher_family
+from antiphon.mpi import Mpi, cores, jobs, launch, launcher_family
 from antiphon.mpi.hosts import Hosts
 from antiphon.mpi.launch import Launch
 from antiphon.placement import launching
@@ -58,7 +58,7 @@ class Where:
 
     def ranks(self) -> int:
         """The number of ranks where the user gives none."""
-        return sum(slots for _, slots in self.hosts()) or len(os.sched_getaffinity(0))
+        return sum(slots for _, slots in self.hosts()) or cores.count()
 
     def is_told_nodes(self) -> bool:
         """True where the launcher can be told which nodes to use."""
@@ -72,9 +72,11 @@ class Where:
         return replace(self, hostfile=hostfile, job=None)
 
     def is_crowded(self, n: int | None) -> bool:
-        """True for more ranks on this machine than it has cores."""
-        here = self.hostfile is None and self.job is None and self.launcher == OWN
-        return here and (n or 0) > len(os.sched_getaffinity(0))
+        """True for more ranks on this machine than it runs at once."""
+        return self._is_here() and (n or 0) > len(os.sched_getaffinity(0))
+
+    def _is_here(self) -> bool:
+        return self.hostfile is None and self.job is None and self.launcher == OWN
 
     def start(self, mpi: Mpi, n: int | None, argv: Sequence[str], env: Mapping[str, str]) -> Launch:
         """The command line that starts `argv` on `n` ranks, with `env` set for the ranks."""
@@ -88,9 +90,9 @@ class Where:
 
     def _by_library(self, mpi: Mpi, n: int | None, argv: Sequence[str], env: Mapping[str, str]) -> Launch:
         n = n or (None if self.hostfile else self.ranks())
-        crowded, as_root = self.is_crowded(n), os.geteuid() == 0
+        shared, as_root = self._is_here() and (n or 0) > cores.count(), os.geteuid() == 0
         return Launch(launch.launch_command(mpi, n, argv, env, self._file_for(mpi, n), self.launcher_args,
-                                            oversubscribe=crowded, as_root=as_root))  # fmt: skip
+                                            oversubscribe=shared, as_root=as_root))  # fmt: skip
 
     def _file_for(self, mpi: Mpi, n: int | None) -> Path | None:
         """The hostfile for the library's launcher. Open MPI would take every core of hosts without a number."""
