@@ -4,14 +4,21 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from antiphon import cli
+from antiphon.commands import lab as lab_command
 from antiphon.errors import AntiphonError
 from antiphon.lab import agent as agent_script
 from antiphon.lab import load_cluster, network, recipes
+from antiphon.lab.lab import RunResult
+from antiphon.placement import Node, Placement
 
 HOSTS = ["node01", "node02"]
 
@@ -156,3 +163,31 @@ def test_missing_tools_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     with pytest.raises(AntiphonError, match="`ip` is not installed") as caught:
         network.check_tools(load_cluster())
     assert "iproute2" in caught.value.hint
+
+
+class Listening(nullcontext):
+    """A lab that is not there, and keeps the number of ranks that it is to start."""
+
+    started = 0
+
+    def __init__(self, spec: Any) -> None:
+        super().__init__()
+        self.spec = spec
+
+    def mpirun(self, _mpi: Any, ranks: int, *_: Any, **__: Any) -> RunResult:
+        Listening.started = ranks
+        return RunResult(0, "", "", 0.1)
+
+
+@pytest.mark.parametrize(("options", "ranks"), [([], 3), (["-n", "5"], 5)])
+def test_the_ranks_of_a_placement_are_announced(
+    options: list[str], ranks: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """GIVEN a placement of fewer ranks than the lab has cores THEN as many are announced as start."""
+    Placement([Node("node01", 2), Node("node02", 2)], [0, 1, 1], [0, 0, 1]).save(tmp_path / "placed.json")
+    monkeypatch.setattr(lab_command, "Lab", Listening)
+    monkeypatch.setattr(lab_command, "find_mpi", lambda *_, **__: SimpleNamespace(note="", label="MPICH"))
+    words = ["--plain", "--nodes", "4", "--placement", str(tmp_path / "placed.json"), *options, "/bin/true"]
+    assert cli.main(["lab", "run", *words]) == 0
+    assert f"; {ranks} ranks, MPICH" in capsys.readouterr().err
+    assert Listening.started == ranks

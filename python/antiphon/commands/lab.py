@@ -168,11 +168,12 @@ def _run(args: argparse.Namespace) -> int:
         using.apply(args, [(name, lab.spec.ranks_per_node) for name in lab.spec.node_names()])
     env = _rank_env(args, mpi)
     placement = Placement.load(args.placement) if args.placement else None
+    ranks = args.n or (placement.ranks if placement else lab.spec.ranks)
     with lab:
         if not args.json:
-            _say(f"lab: {lab.spec.summary()}; {args.n or lab.spec.ranks} ranks, {mpi.label}, {_kind(args)}")
+            _say(f"lab: {lab.spec.summary()}; {ranks} ranks, {mpi.label}, {_kind(args)}")
         result = lab.mpirun(
-            mpi, args.n, [args.program, *args.args], env=env, timeout_s=args.timeout, capture=args.json,
+            mpi, ranks, [args.program, *args.args], env=env, timeout_s=args.timeout, capture=args.json,
             map_by=args.map_by, transport=args.transport, placement=placement,
         )  # fmt: skip
     if args.json:
