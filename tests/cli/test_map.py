@@ -147,6 +147,32 @@ def test_a_run_is_told(antiphon: Antiphon, tmp_path: Path) -> None:
     assert f"ANTIPHON_PLACEMENT={beside}" in applied.stdout and Placement.load(beside).ranks == 8
 
 
+def test_a_job_is_where_a_trace_is_applied(antiphon: Antiphon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """GIVEN a batch job on some of the machine's nodes THEN its ranks are placed on these, by the job's slots."""
+    nodes = tmp_path / "nodes"
+    nodes.write_text("n3\n" * 6 + "n1\n" * 2)
+    monkeypatch.setenv("PBS_NODEFILE", str(nodes))
+    trace, where = recorded(tmp_path), machine(tmp_path, nodes=4)
+    antiphon("run", "--dry-run", "--mpi", "mpich", "--apply", trace, "--profile", where, "/bin/true")
+    hosts = Placement.load(trace.with_name(trace.name + ".placement.json")).hosts
+    assert sorted(hosts) == ["n1"] * 2 + ["n3"] * 6
+
+
+def test_an_mpirun_of_the_library_is_told(antiphon: Antiphon, tmp_path: Path) -> None:
+    """GIVEN the path of a launcher with a placement THEN it is told if it is of the program's library, or an error."""
+    out = tmp_path / "p.json"
+    antiphon("map", recorded(tmp_path), machine(tmp_path), "-o", out)
+    run = ("run", "--dry-run", "--mpi", "mpich", "--placement", out, "--launcher")
+    for name in ("mpiexec.hydra", "prterun"):
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    line = antiphon(*run, tmp_path / "mpiexec.hydra", "/bin/true").stdout
+    assert line.startswith(f"{tmp_path}/mpiexec.hydra -n 8 ")
+    assert in_hydras_order(Path(line.split(" -f ")[1].split()[0])) == Placement.load(out).hosts
+    for other in (tmp_path / "prterun", "flux"):
+        assert "cannot be told where ranks go" in antiphon(*run, other, "/bin/true", fails=True).stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

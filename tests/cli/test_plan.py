@@ -286,6 +286,24 @@ def test_a_run_takes_what_fits(made: Path, tmp_path: Path) -> None:
     assert "ANTIPHON_PLACEMENT" not in dry_run(made, "-n", 8)[0]
 
 
+@pytest.mark.parametrize("chosen", ["by an option", "by the job"])
+def test_a_launcher_that_takes_no_placement_starts_the_ranks_without(
+    chosen: str, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """GIVEN a plan with a placement, and Flux THEN a line says that it is left out, and the rest is used."""
+    pytest.importorskip("mpi4py")
+    if chosen == "by the job":
+        flux = tmp_path / "flux"
+        flux.write_text("#!/bin/sh\necho '4 16 n[0-3]'\n")
+        flux.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+        monkeypatch.setenv("FLUX_URI", "local:///x")
+    line, said = dry_run(made, *(["--launcher", "flux", "-n", RANKS] if chosen == "by an option" else []))
+    assert f"ANTIPHON_PLAN={made} flux run -n {RANKS} " in line
+    assert "ANTIPHON_PLACEMENT" not in line
+    assert "the placement is left out: flux cannot be told where ranks go" in said
+
+
 @pytest.mark.parametrize(
     ("options", "what"),
     [

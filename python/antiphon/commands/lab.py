@@ -165,7 +165,7 @@ def _run(args: argparse.Namespace) -> int:
     else:
         lab = Lab(_spec(args))
     if not args.plain:
-        using.apply(args, [(name, lab.spec.ranks_per_node) for name in lab.spec.node_names()])
+        using.apply(args, mpi, [(name, lab.spec.ranks_per_node) for name in lab.spec.node_names()])
     env = _rank_env(args, mpi)
     placement = Placement.load(args.placement) if args.placement else None
     ranks = args.n or (placement.ranks if placement else lab.spec.ranks)

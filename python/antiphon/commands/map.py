@@ -22,6 +22,8 @@ from typing import Any
 from antiphon import core, output
 from antiphon.commands import _options
 from antiphon.errors import AntiphonError
+from antiphon.mpi.hosts import Hosts
+from antiphon.mpi.launch import read_hostfile
 from antiphon.output import files
 from antiphon.placement import Placement, launchers
 
@@ -92,7 +94,8 @@ def run(args: argparse.Namespace) -> int:
         return _convert(args)
     if args.launcher is not None:
         files.check(_beside(args.output), overwrite=args.overwrite, sources=read)
-    result = sources.place(sources_of(args, args.traffic, machine, args.hostfile), wishes_of(args))
+    hosts = read_hostfile(args.hostfile) if args.hostfile else None
+    result = sources.place(sources_of(args, args.traffic, machine, hosts), wishes_of(args))
     from antiphon.mapping import tables
 
     if args.json:
@@ -104,14 +107,14 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def sources_of(args: argparse.Namespace, traffic: Path, machine: Path, hostfile: Path | None) -> Any:
+def sources_of(args: argparse.Namespace, traffic: Path, machine: Path, hosts: Hosts | None) -> Any:
     """Returns the sources of the placement, from the options."""
     from antiphon.mapping.sources import Sources
 
     return Sources(
         traffic,
         machine,
-        hostfile,
+        hosts,
         library=args.library,
         own=args.own,
         ignore_collectives=args.ignore_collectives,

@@ -27,7 +27,7 @@ from antiphon import model, output, profile
 from antiphon.commands import _options
 from antiphon.commands import map as map_command
 from antiphon.errors import AntiphonError
-from antiphon.mpi import Mpi, jobs
+from antiphon.mpi import Mpi
 from antiphon.mpi.launch import Launch, check_written, launch_command, rank_environment, read_hostfile, srun_command
 from antiphon.mpi.program import find_mpi, locate
 from antiphon.output import files
@@ -85,7 +85,7 @@ def prepare(args: argparse.Namespace) -> Launch:
     if vars(args).get("apply") is not None:
         _apply(args, sources)
     if "placement" in vars(args):  # `antiphon trace` records where ranks go without a plan
-        using.apply(args)
+        using.apply(args, mpi)
     env = rank_environment(mpi, _options.settings(args), os.environ)
     check_written(env, *sources)
     _check_profile(args)
@@ -101,7 +101,7 @@ def start_of(args: argparse.Namespace, mpi: Mpi, argv: list[str], env: Mapping[s
 
 
 def _apply(args: argparse.Namespace, read: Sequence[Path | None]) -> None:
-    """Makes a placement from the trace, for the nodes of --hostfile or of the profile."""
+    """Makes a placement from the trace, for the nodes of --hostfile, of the batch job or of the profile."""
     from antiphon.mapping import sources, tables
 
     if args.profile is None or args.placement is not None:
@@ -110,9 +110,8 @@ def _apply(args: argparse.Namespace, read: Sequence[Path | None]) -> None:
     # The file goes beside the trace: where rank 0 could write the trace, it can also read the placement that it checks.
     placement = args.apply.with_name(args.apply.name + ".placement.json")
     files.check(placement, sources=read)
-    result = sources.place(
-        map_command.sources_of(args, args.apply, args.profile, args.hostfile), map_command.wishes_of(args)
-    )
+    hosts = starting.where(args.hostfile, args.launcher, args.launcher_args, args.n).hosts() or None
+    result = sources.place(map_command.sources_of(args, args.apply, args.profile, hosts), map_command.wishes_of(args))
     for line in tables.verdict(result):
         output.stderr().print(line, soft_wrap=True)
     args.placement, args.hostfile = placement, None
@@ -123,12 +122,15 @@ def _apply(args: argparse.Namespace, read: Sequence[Path | None]) -> None:
 
 
 def _placed(args: argparse.Namespace, mpi: Mpi, argv: list[str], env: dict[str, str], extra: list[str]) -> Launch:
-    """Returns the launch that puts each rank where the placement wants it."""
-    job = jobs.find(os.environ) if args.n is None else None
-    by_srun = args.launcher == "srun" or (args.launcher is None and job is not None and job.launcher == "srun")
-    if args.launcher not in (None, "srun", starting.OWN):
+    """Returns the launch that puts each rank where the placement wants it.
+
+    Where the batch job's own launcher cannot be told, the library's is.
+    """
+    here = starting.where(args.hostfile, args.launcher, extra, args.n)
+    if args.launcher is not None and not here.is_told_ranks(mpi):
         raise AntiphonError(f"--launcher {args.launcher} cannot be told where ranks go",
                             hint="`antiphon map --launcher` writes files for other launchers")  # fmt: skip
+    by_srun, mpi = here.launcher == "srun", here.library(mpi) or mpi
     launcher = "slurm" if by_srun else launchers.of_mpi(mpi)
     told = launching.tell(launcher, Placement.load(args.placement), args.n, args.hostfile)
     if by_srun:

@@ -90,8 +90,8 @@ def _processors(document: Mapping[str, Any], profile: str) -> list[tuple[Mapping
 def restricted(document: Mapping[str, Any], hosts: Hosts, path: Path) -> dict[str, Any]:
     """The machine with the job's nodes alone, by the names and with the slots that the launcher knows."""
     if "between_cores" in document or "torus" in document:
-        raise AntiphonError(f"{path}: a machine described core by core, or as a torus, is taken as it is",
-                            hint="leave --hostfile away")  # fmt: skip
+        hint = "leave --hostfile away; in a batch job, `antiphon map` makes what --placement takes"
+        raise AntiphonError(f"{path}: a machine described core by core, or as a torus, is taken as it is", hint=hint)
     index = {short(node["name"]): i for i, node in enumerate(document["nodes"])}
     hosts = merged(hosts)
     missing = [host for host, _ in hosts if short(host) not in index]

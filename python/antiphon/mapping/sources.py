@@ -13,7 +13,7 @@ from antiphon.errors import AntiphonError
 from antiphon.mapping import machine
 from antiphon.mapping.compute import Result, compute
 from antiphon.mapping.scoring import Decompose, Wishes
-from antiphon.mpi import launch
+from antiphon.mpi.hosts import Hosts
 from antiphon.profile import is_profile
 from antiphon.units import whole_number
 
@@ -28,7 +28,8 @@ class Sources:
 
     traffic: Path
     machine: Path
-    hostfile: Path | None = None
+    #: The nodes that ranks may be on, with their slots; without, all that the machine has.
+    hosts: Hosts | None = None
     #: The table of the library whose algorithms are assumed; "": the one that the trace names.
     library: str = ""
     #: All collectives as Antiphon's own, not only those that ran so.
@@ -48,12 +49,11 @@ def place(sources: Sources, wishes: Wishes) -> Result:
     """The placement, with its reasons."""
     decompose = reader(sources)
     traffic = decompose(None)
-    hosts = launch.read_hostfile(sources.hostfile) if sources.hostfile else None
     where = machine.load(
         sources.machine,
         message_bytes=traffic.mean_bytes(),
         cores_per_node=sources.cores_per_node,
-        hosts=hosts,
+        hosts=sources.hosts,
     )
     where = where if sources.bind else machine.unbound(where)
     result = compute(decompose, where, wishes)

@@ -64,6 +64,19 @@ class Where:
         """True where the launcher can be told which nodes to use."""
         return self.launcher not in SYSTEM_LAUNCHERS or self.launcher == "srun"
 
+    def library(self, mpi: Mpi) -> Mpi | None:
+        """The library with the mpirun that starts its ranks; None where they are started by something else."""
+        if self.launcher == OWN:
+            return mpi
+        path = None if self.launcher in SYSTEM_LAUNCHERS else shutil.which(self.launcher)
+        if path is None or launcher_family(Path(path)) != mpi.family:
+            return None
+        return replace(mpi, launcher=Path(path))
+
+    def is_told_ranks(self, mpi: Mpi) -> bool:
+        """True where the launcher can be told which node each rank goes to."""
+        return self.launcher == "srun" or self.library(mpi) is not None
+
     def one_each(self, hosts: Sequence[str]) -> Where:
         """With one rank on each of these hosts, which are all of the job's where the launcher is told none."""
         if not self.is_told_nodes():
@@ -106,8 +119,9 @@ class Where:
         path = shutil.which(self.launcher)
         if path is None:
             raise _no_launcher(self.launcher)
-        if launcher_family(Path(path)) == mpi.family:
-            return replace(self, launcher=OWN).start(replace(mpi, launcher=Path(path)), n, argv, env)
+        own = self.library(mpi)
+        if own is not None:
+            return replace(self, launcher=OWN).start(own, n, argv, env)
         self._refuse_hostfile()
         return Launch([path, "-n", str(n), *self.launcher_args, *_under_env(env), *argv])
 

@@ -4,19 +4,17 @@
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 
 from antiphon import output
 from antiphon.errors import AntiphonError
-from antiphon.mpi import jobs
+from antiphon.mpi import Mpi
 from antiphon.mpi.hosts import Hosts, short
-from antiphon.mpi.launch import read_hostfile
-from antiphon.placement import Placement
+from antiphon.placement import Placement, starting
 from antiphon.plan.document import Plan
 
 
-def apply(args: argparse.Namespace, hosts: Hosts | None = None) -> None:
+def apply(args: argparse.Namespace, mpi: Mpi, hosts: Hosts | None = None) -> None:
     """Lets the plan of --plan fill in the options that the user leaves away. `hosts`: the nodes of a lab."""
     if args.plan is None or not args.plan.is_file():
         return
@@ -32,8 +30,7 @@ def apply(args: argparse.Namespace, hosts: Hosts | None = None) -> None:
         args.compress_min_bytes = plan.compression.get("least_bytes")
     if plan.placement is None or args.placement is not None or args.n not in (None, plan.ranks):
         return
-    there = _hosts(args) if hosts is None else hosts
-    missing = lacking(plan.placement, there)
+    missing = _lacking_here(plan.placement, args, mpi) if hosts is None else lacking(plan.placement, hosts)
     if missing:
         output.print_warning(f"--plan {args.plan}: the placement is left out: {missing}")
         return
@@ -55,11 +52,11 @@ def lacking(placement: Placement, hosts: Hosts) -> str:
     return ""
 
 
-def _hosts(args: argparse.Namespace) -> Hosts:
-    if args.hostfile is not None:
-        return read_hostfile(args.hostfile)
-    job = jobs.find(os.environ)
-    return job.hosts if job else ()
+def _lacking_here(placement: Placement, args: argparse.Namespace, mpi: Mpi) -> str:
+    here = starting.where(args.hostfile, args.launcher, args.launcher_args, args.n)
+    if not here.is_told_ranks(mpi):
+        return f"{here.launcher} cannot be told where ranks go"
+    return lacking(placement, here.hosts())
 
 
 def _compare_program(plan: Plan, args: argparse.Namespace) -> None:
