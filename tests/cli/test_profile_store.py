@@ -3,21 +3,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from antiphon import profile
+from antiphon.checks import profiles
 from antiphon.commands import _keeping
 from antiphon.errors import AntiphonError
 from antiphon.model import limits
 from antiphon.mpi import discover
 from antiphon.profile import store
 from antiphon.tune import document
+from antiphon.tune import known as knowledge
 
 Antiphon = Callable[..., "subprocess.CompletedProcess[str]"]
 FOUR = ("n1", "n2", "n3", "n4")
@@ -45,6 +49,13 @@ def known(tmp_path: Path) -> dict[str, str]:
     entry = store.save(of_nodes(*FOUR), (), [folder]).parent
     (entry / "learned.tcp.eth0.0.json").write_text(json.dumps(LEARNED))
     return {"ANTIPHON_STORE": str(folder)}
+
+
+@pytest.fixture
+def known_here(command: Antiphon, known: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Provides that store to this process."""
+    monkeypatch.setenv("ANTIPHON_STORE", known["ANTIPHON_STORE"])
+    return Path(known["ANTIPHON_STORE"])
 
 
 def test_list_and_show_say_every_fact_and_its_source(antiphon: Antiphon, known: dict[str, str]) -> None:
@@ -90,6 +101,74 @@ def test_forget_removes_what_it_is_told_to(antiphon: Antiphon, tmp_path: Path, k
     assert antiphon("profile", "list", "--json", **known).stdout == "[]\n"
     assert "nothing is known" in antiphon("profile", "list", **known).stdout
     assert "the store is off" in antiphon("profile", "list", ANTIPHON_STORE="off").stdout
+
+
+def test_forget_leaves_what_is_not_of_the_store(command: Antiphon, known_here: Path) -> None:
+    """GIVEN a store among other files WHEN all is forgotten THEN only what Antiphon wrote goes."""
+    [entry] = store.entries()
+    for name in (".ssh", "thesis", "openmpi-5.old"):
+        (known_here / name).mkdir()
+        (known_here / name / "profile.json").write_text("{}")
+    (known_here / "thesis" / "about.json").write_text('{"format": "other", "mpi": "m", "nodes": []}')
+    for name in (".lock", "about.json.18446744073709551615", "learned.tcp.eth0.0.json.7", "profile.json.bak"):
+        (entry.path / name).touch()
+    assert store.entries() == [entry]
+    assert "nothing is known under 'thesis'" in command("profile", "forget", "thesis").stderr
+    result = command("profile", "forget", "--all", "--json")
+    assert json.loads(result.stdout) == {"forgotten": [str(entry.path)]}
+    assert result.stderr == f"warning: {entry.path} stays: it has files that are not Antiphon's\n"
+    left = [str(path.relative_to(known_here)) for path in known_here.rglob("*") if path.is_file()]
+    own = ["openmpi-5.old/profile.json", "thesis/about.json", "thesis/profile.json", f"{entry.name}/profile.json.bak"]
+    assert sorted(left) == sorted([".ssh/profile.json", *own])
+
+
+def test_without_a_cache_nothing_is_written(
+    command: Antiphon, known_here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """GIVEN neither HOME nor a cache THEN the directory that is read is neither written nor cleared."""
+    monkeypatch.delenv("HOME", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("ANTIPHON_STORE", f":{known_here}")
+    assert store.directories() == [None, known_here]
+    assert command("profile", "forget", "--all").stdout == "nothing to forget\n"
+    with pytest.raises(AntiphonError, match="no directory to write to"):
+        store.save(of_nodes("a", "b"))
+    nowhere, read = profiles.checks()
+    assert (nowhere.name, nowhere.status, read.name, read.status) == ("written by runs", "warn", "read by runs", "ok")
+    assert "neither XDG_CACHE_HOME nor HOME is set" in nowhere.detail and "1 set of nodes" in read.detail
+
+
+@contextlib.contextmanager
+def anybody() -> Iterator[None]:
+    """Root may enter all directories, so it is another user meanwhile."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.setresuid(59211, 59211, 0)
+    try:
+        yield
+    finally:
+        os.setresuid(0, 0, 0)
+
+
+def test_a_home_that_may_not_be_entered_is_no_store(
+    tmp_path: Path, known_here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """GIVEN a directory of the store that another user owns THEN doctor warns, and all else finds nothing there."""
+    tmp_path.chmod(0)
+    monkeypatch.setenv("ANTIPHON_STORE", f"{known_here}:{known_here}")
+    try:
+        with anybody():
+            found = store.entries()
+            before = knowledge.of(of_nodes(*FOUR), None, ("openmpi", "5.0.11"), store.directories())
+            written, read = profiles.checks()
+    finally:
+        tmp_path.chmod(0o700)
+    assert (found, before.files) == ([], [])
+    assert (written.status, written.detail) == (
+        "warn", f"{known_here} cannot be written: runs cannot keep what they learn"
+    )  # fmt: skip
+    assert (read.status, read.detail) == ("warn", f"{known_here} cannot be read: Permission denied")
 
 
 def test_a_broken_file_is_named(antiphon: Antiphon, tmp_path: Path, known: dict[str, str]) -> None:

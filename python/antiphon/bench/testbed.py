@@ -50,8 +50,10 @@ class Testbed(Protocol):
     def node_names(self) -> Sequence[str]:
         """Returns the nodes' names, in the order in which ranks are put on them; none where they are not known."""
 
-    def stores(self) -> Sequence[Path]:
-        """Returns the directories where later runs here look for profiles; none where there will be none."""
+    def stores(self) -> Sequence[Path | None]:
+        """Returns the directories where later runs here look for profiles, as the store has them; none where there will
+        be none.
+        """
 
     def run(
         self,
@@ -94,7 +96,7 @@ class HostTestbed:
     def node_names(self) -> Sequence[str]:
         return [name for name, _ in self.where.hosts()]
 
-    def stores(self) -> Sequence[Path]:
+    def stores(self) -> Sequence[Path | None]:
         return store.directories()
 
     def run(
@@ -148,7 +150,7 @@ class LabTestbed:
     def node_names(self) -> Sequence[str]:
         return list(self.lab.spec.node_names())
 
-    def stores(self) -> Sequence[Path]:
+    def stores(self) -> Sequence[Path | None]:
         return [] if self.lab.is_temporary else [self.lab.store]
 
     def run(

@@ -82,7 +82,7 @@ def _nothing_known() -> str:
     folders = store.directories()
     if not folders:
         return f"the store is off ({store.VARIABLE}=off)"
-    return f"nothing is known of any nodes (looked in {', '.join(map(str, folders))})"
+    return f"nothing is known of any nodes (looked in {', '.join(str(folder) for folder in folders if folder)})"
 
 
 def _row(entry: store.Entry) -> dict[str, Any]:
@@ -190,6 +190,8 @@ def _forget(args: argparse.Namespace) -> int:
     gone = [entry for entry in chosen if not args.learned or entry.learned]
     for entry in gone:
         store.forget(entry, learned_only=args.learned)
+        if not args.learned and entry.path.exists():
+            output.print_warning(f"{entry.path} stays: it has files that are not Antiphon's")
     if args.json:
         output.print_json({"forgotten": [str(entry.path) for entry in gone]})
         return 0

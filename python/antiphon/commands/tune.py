@@ -173,7 +173,7 @@ def _library_of(profile: Mapping[str, Any], family: str) -> tuple[str, str]:
     return family, str(measured.get("version", "")) if store.FAMILIES.get(name, name) == family else ""
 
 
-def _stores(args: argparse.Namespace) -> Sequence[Path]:
+def _stores(args: argparse.Namespace) -> Sequence[Path | None]:
     """Where runs keep what they learn: this machine's store, or that of a lab that is up."""
     if args.lab is None:
         return store.directories()

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-import shutil
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,11 @@ from antiphon.errors import EXIT_FAILURE, AntiphonError
 from antiphon.profile.layout import json_text
 
 VARIABLE = "ANTIPHON_STORE"
+FORMAT = "antiphon-store"
+NOWHERE = "neither XDG_CACHE_HOME nor HOME is set"
+#: What Antiphon writes into an entry: a file has a number behind its name until it is whole.
+_WRITTEN = re.compile(r"\.lock|(about|profile|learned\..+)\.json(\.\d+)?")
+ANOTHER = f"name a directory that can be written: {VARIABLE}=DIRECTORY"
 #: Whose library a profile's ABI is: the standard ABI's objects are MPICH's.
 FAMILIES = {"mpiabi": "mpich"}
 
@@ -56,32 +61,39 @@ class Entry:
         return [read_learned(path) for path in self.learned]
 
 
-def directories(env: Mapping[str, str] = os.environ) -> list[Path]:
-    """The directories of the store, the one that is written first; none if it is off."""
+def directories(env: Mapping[str, str] = os.environ) -> list[Path | None]:
+    """The directories of the store, the one that is written first: None where nothing is. Empty if the store is off."""
     answer = core.query(
         "store_directories",
         setting=env.get(VARIABLE, ""),
         cache_home=env.get("XDG_CACHE_HOME", ""),
         home=env.get("HOME", ""),
     )
-    return [Path(text) for text in answer["directories"] if text]
+    return [Path(text) if text else None for text in answer["directories"]]
 
 
-def entries(folders: Sequence[Path] | None = None) -> list[Entry]:
-    """All entries, in the order in which a run looks for them."""
-    found = []
-    for folder in directories() if folders is None else folders:
-        paths = sorted(folder.iterdir()) if folder.is_dir() else []
-        found += [_read_entry(path) for path in paths if path.is_dir()]
-    return found
+def entries(folders: Sequence[Path | None] | None = None) -> list[Entry]:
+    """All entries, in the order in which a run looks for them. What cannot be read is none, as for a run."""
+    paths = [path for folder in (directories() if folders is None else folders) if folder for path in _inside(folder)]
+    return [entry for path in paths if (entry := _read_entry(path)) is not None]
 
 
-def _read_entry(path: Path) -> Entry:
+def _inside(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError:
+        return []
+
+
+def _read_entry(path: Path) -> Entry | None:
+    """Only a directory that says that it is the store's is an entry: others may lie beside it."""
     try:
         about = parse_json((path / "about.json").read_text(encoding="utf-8"))
+        if about["format"] != FORMAT:
+            return None
         nodes, mpi = tuple(map(str, about["nodes"])), str(about["mpi"])
     except (OSError, ValueError, LookupError, TypeError):
-        nodes, mpi = (), path.name.partition(".")[0]
+        return None
     own = path / "profile.json"
     return Entry(path, nodes, mpi, own if own.is_file() else None, tuple(sorted(path.glob("learned.*.json"))))
 
@@ -125,7 +137,7 @@ def nodes_of(document: Mapping[str, Any]) -> list[str]:
 def save(
     document: Mapping[str, Any],
     nodes: Sequence[str] = (),
-    folders: Sequence[Path] | None = None,
+    folders: Sequence[Path | None] | None = None,
     library: tuple[str, str] | None = None,
 ) -> Path:
     """Puts a profile into the store, for the nodes that it names or for `nodes`; returns its path there.
@@ -135,6 +147,8 @@ def save(
     chosen = directories() if folders is None else folders
     if not chosen:
         raise AntiphonError(f"the store is off ({VARIABLE}=off)", hint=f"unset {VARIABLE}, or name a directory")
+    if chosen[0] is None:
+        raise AntiphonError(f"the store has no directory to write to ({NOWHERE})", exit_code=EXIT_FAILURE, hint=ANOTHER)
     names = list(nodes) or nodes_of(document)
     if not names:
         raise AntiphonError("the profile does not name its nodes", hint="name them with --hostfile FILE")
@@ -142,25 +156,29 @@ def save(
     family, version = library or (mpi.get("name", ""), mpi.get("version", ""))
     answer = core.query(
         "store_profile",
-        directories=[str(folder) for folder in chosen],
+        directories=[str(folder or "") for folder in chosen],
         nodes=names,
         mpi=FAMILIES.get(family, family),
         version=version,
         text=json_text(document) + "\n",
     )
     if answer["why"]:
-        raise AntiphonError(f"cannot write {answer['path']}: {answer['why']}", exit_code=EXIT_FAILURE,
-                            hint=f"name a directory that can be written: {VARIABLE}=DIRECTORY")  # fmt: skip
+        raise AntiphonError(f"cannot write {answer['path']}: {answer['why']}", exit_code=EXIT_FAILURE, hint=ANOTHER)
     return Path(answer["path"])
 
 
 def forget(entry: Entry, *, learned_only: bool = False) -> None:
-    """Removes an entry, or what runs have added to it."""
+    """Removes an entry, or what runs have added to it. Files that are not Antiphon's stay, with their directory."""
     try:
         if learned_only and entry.profile is not None:
             for path in entry.learned:
-                path.unlink()
-        else:
-            shutil.rmtree(entry.path)
+                path.unlink(missing_ok=True)
+            return
+        own = [path for path in entry.path.iterdir() if _WRITTEN.fullmatch(path.name)]
+        # What makes it an entry goes last: one that could not be removed whole is still listed.
+        for path in sorted(own, key=lambda path: path.name.startswith("about.json")):
+            path.unlink(missing_ok=True)
+        if not any(entry.path.iterdir()):
+            entry.path.rmdir()
     except OSError as error:
         raise AntiphonError(f"cannot remove {error.filename}: {error.strerror}", exit_code=EXIT_FAILURE) from None

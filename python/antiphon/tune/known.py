@@ -107,7 +107,7 @@ def of(
     profile: Mapping[str, Any],
     path: Path | None,
     library: tuple[str, str],
-    folders: Sequence[Path] = (),
+    folders: Sequence[Path | None] = (),
     nodes: Sequence[str] = (),
 ) -> Knowledge:
     """What is known of the machine of a profile, with this family and version of MPI library; `path` is its file.
@@ -138,7 +138,7 @@ def is_modelled(rule: Rule) -> bool:
     return str(rule.get("why", "")).startswith(decide.BY_THE_MODEL)
 
 
-def _files(nodes: Sequence[str], library: tuple[str, str], folders: Sequence[Path]) -> list[Path]:
+def _files(nodes: Sequence[str], library: tuple[str, str], folders: Sequence[Path | None]) -> list[Path]:
     """The files of learned rules for these nodes, newest first."""
     if not nodes or not folders:
         return []
