@@ -17,6 +17,8 @@ import pytest
 
 from antiphon import cli, profile
 from antiphon.mpi import discover
+from antiphon.probe import recording
+from antiphon.probe.session import Session
 
 OURS = [mpi for mpi in discover() if mpi.prefix.is_relative_to(Path(sys.prefix).resolve()) and mpi.launcher]
 #: There is one library of each family.
@@ -103,6 +105,51 @@ def test_samples_can_be_looked_at_again_and_decisions_stay(measured: Path, tmp_p
     before = profile.load(measured)
     before["machine"].pop("name")
     assert found == before
+
+
+def tuned_on(measured: Path, path: Path, part: str, other: str) -> dict[str, object]:
+    """Writes the measured profile with decisions, as of a machine that differs in one part of the fingerprint."""
+    tuned = {**profile.load(measured), "decisions": {"version": 1, "rules": []}}
+    parts = dict(word.split("=", 1) for word in tuned["machine"]["fingerprint"].split(";")) | {part: other}
+    tuned["machine"]["fingerprint"] = ";".join("=".join(item) for item in parts.items())
+    profile.write(path, tuned)
+    return tuned
+
+
+def test_decisions_stay_when_another_mpi_is_probed(measured: Path, tmp_path: Path) -> None:
+    path = tmp_path / "m.json"
+    tuned = tuned_on(measured, path, "mpi", "another")
+    assert cli.main(["probe", "--again", str(measured.with_name("m.samples.json.gz")), "-o", str(path)]) == 0
+    assert profile.load(path)["decisions"] == tuned["decisions"]
+
+
+def test_decisions_for_another_machine_are_dropped_only_when_told(measured: Path, tmp_path: Path, capsys) -> None:
+    path = tmp_path / "m.json"
+    tuned = tuned_on(measured, path, "cores", "4096")
+    words = ["probe", "--again", str(measured.with_name("m.samples.json.gz")), "-o", str(path)]
+    assert cli.main(words) == 2
+    said = capsys.readouterr().err
+    assert f"error: {path} has decisions for another machine (cores of a node: measured on '4096'" in said
+    assert "hint: --overwrite drops them" in said
+    assert profile.load(path) == tuned
+    assert cli.main([*words, "--overwrite"]) == 0
+    assert "'): they are dropped" in capsys.readouterr().err
+    assert "decisions" not in profile.load(path)
+
+
+def test_that_decisions_would_be_dropped_is_said_before_measuring(measured: Path, tmp_path: Path, monkeypatch) -> None:
+    path = tmp_path / "m.json"
+    tuned_on(measured, path, "hosts", "elsewhere#")
+
+    def measure(session: Session, name: str) -> None:
+        samples = json.loads(gzip.decompress(measured.with_name("m.samples.json.gz").read_bytes()))
+        for event in samples["launches"][0]:
+            session.on_event(event)
+        raise AssertionError("it is measured")
+
+    monkeypatch.setattr(recording, "measured", measure)
+    assert cli.main(["probe", "-n", "2", "-o", str(path)]) == 2
+    assert [file.name for file in tmp_path.iterdir()] == ["m.json"]
 
 
 def _kill_a_rank_of(ancestor: int) -> None:

@@ -27,6 +27,7 @@ from antiphon.errors import AntiphonError
 from antiphon.output import files, progress, tables
 from antiphon.probe import recording
 from antiphon.probe.curves import at
+from antiphon.probe.document import fingerprint
 from antiphon.probe.session import Event, Session
 
 WHAT = {
@@ -53,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="the profile (default: %(default)s)",
     )
-    _options.add_overwrite(parser, "a FILE that is no profile")
+    _options.add_overwrite(parser, "a FILE that is no profile, or has decisions for another machine,")
     add("--budget", type=_options.number, default=60.0, metavar="SECONDS", help="the time it may take (default: 60)")
     add("--name", metavar="NAME", help="of the machine, in the profile (default: the lab's cluster, or this host)")
     add("--again", type=Path, metavar="FILE", help="measure nothing: make the profile from samples that were kept")
@@ -71,6 +72,7 @@ def run(args: argparse.Namespace) -> int:
     samples = _checked(args)
     if args.again:
         document = recording.document_again(args.again, args.name)
+        _check_decisions(args.output, document["machine"]["fingerprint"], args.overwrite)
         _write(args.output, document, samples)
     else:
         document = _measure_and_write(args, samples)
@@ -93,15 +95,36 @@ def _checked(args: argparse.Namespace) -> Path:
     return samples
 
 
-def _keep_decisions(path: Path, document: dict[str, Any]) -> None:
-    """Keeps the decisions of an earlier profile of this machine in its new profile."""
-    if not path.is_file():
-        return
+def _tuned(path: Path) -> dict[str, Any] | None:
+    """Returns the earlier profile, if it has decisions; one that cannot be read is replaced in any case."""
     try:
         earlier = profile.load(path)
     except AntiphonError:
-        return  # An unreadable file is replaced in any case.
-    if "decisions" in earlier and not profile.differences(earlier, document["machine"]["fingerprint"]):
+        return None
+    return earlier if "decisions" in earlier else None
+
+
+def _other_machine(earlier: dict[str, Any], fingerprint: str) -> list[str]:
+    """Says how machines differ. Rules name their MPI library, so decisions for one stay beside another's profile."""
+    return profile.differences(earlier, fingerprint, but=("mpi",))
+
+
+def _check_decisions(path: Path, fingerprint: str, overwrite: bool) -> None:
+    """Raises an error where decisions for another machine would be dropped; with --overwrite, they are."""
+    earlier = _tuned(path)
+    other = _other_machine(earlier, fingerprint) if earlier else []
+    if not other:
+        return
+    what = f"{path} has decisions for another machine ({'; '.join(other)})"
+    if not overwrite:
+        raise AntiphonError(what, hint="--overwrite drops them; another -o FILE keeps them")
+    output.print_warning(f"{what}: they are dropped")
+
+
+def _keep_decisions(path: Path, document: dict[str, Any]) -> None:
+    """Keeps the decisions of an earlier profile of this machine in its new profile."""
+    earlier = _tuned(path)
+    if earlier and not _other_machine(earlier, document["machine"]["fingerprint"]):
         document["decisions"] = earlier["decisions"]
         if "tune" in earlier.get("measurements", {}):
             document["measurements"]["tune"] = earlier["measurements"]["tune"]
@@ -121,7 +144,13 @@ def _measure_and_write(args: argparse.Namespace, samples: Path) -> dict[str, Any
     found = mpis.chosen(args.mpi)
     with open_testbed(args) as testbed:
         with _progress(args.budget) as advance:
-            session = Session(testbed, found[0], _ranks(args, testbed), args.budget, advance)
+
+            def on_event(event: Event) -> None:
+                if event["event"] == "identity":  # It comes first: nothing is measured in vain.
+                    _check_decisions(args.output, fingerprint(event, found[0].abi), args.overwrite)
+                advance(event)
+
+            session = Session(testbed, found[0], _ranks(args, testbed), args.budget, on_event)
             recorded = recording.measured(session, _name(args, testbed))
         recorded.write(samples)
         document = recorded.document()

@@ -98,9 +98,7 @@ def machine(survey: Survey, source: Mapping[str, Any]) -> dict[str, Any]:
         "nodes": len(survey.nodes),
         "ranks_per_node": max(sizes),
         "mpi": source["mpi"],
-        "fingerprint": profile.fingerprint(
-            mpi=source["mpi"]["name"], cpu_model=who["cpu_models"][0], cores=survey.machine_cores, hosts=who["hosts"]
-        ),
+        "fingerprint": fingerprint(who, source["mpi"]["name"]),
         "details": {
             "library": who["library"],
             "hosts": [who["hosts"][rank] for rank in survey.heads],
@@ -108,6 +106,12 @@ def machine(survey: Survey, source: Mapping[str, Any]) -> dict[str, Any]:
             "ranks": who["ranks"],
         },
     }
+
+
+def fingerprint(identity: Event, mpi: str) -> str:
+    """Tells the machine from others, by what its ranks say of themselves."""
+    cores = Survey(identity).machine_cores
+    return profile.fingerprint(mpi=mpi, cpu_model=identity["cpu_models"][0], cores=cores, hosts=identity["hosts"])
 
 
 def curve(points: list[tuple[int, float]]) -> list[list[float]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,15 +44,17 @@ def warning_for_run(path: Path, hosts: Sequence[str] | None = None) -> str | Non
         return None
 
 
-def differences(document: Mapping[str, Any], here: str) -> list[str]:
-    """Returns the differences between the profile's fingerprint and another in words; none if either is unknown."""
+def differences(document: Mapping[str, Any], here: str, but: Container[str] = ()) -> list[str]:
+    """Returns the differences between the profile's fingerprint and another in words, but for some parts; none if
+    either is unknown.
+    """
     measured = document["machine"].get("fingerprint", "")
     parts = [dict(part.split("=", 1) for part in text.split(";") if "=" in part) for text in (measured, here)]
     words = {"mpi": "MPI library", "cpu": "processor", "cores": "cores of a node", "hosts": "names of nodes"}
     return [
         f"{words[key]}: measured on {parts[0][key]!r}, this is {parts[1][key]!r}"
         for key in words
-        if key in parts[0] and key in parts[1] and parts[0][key] != parts[1][key]
+        if key not in but and key in parts[0] and key in parts[1] and parts[0][key] != parts[1][key]
     ]
 
 

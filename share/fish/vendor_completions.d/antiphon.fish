@@ -305,7 +305,7 @@ complete -c antiphon -n '__fish_seen_subcommand_from prefix' -l json -d 'all of 
 
 complete -c antiphon -n '__fish_seen_subcommand_from probe' -s h -l help -d 'show this help message and exit'
 complete -c antiphon -n '__fish_seen_subcommand_from probe' -s o -l output -r -F -d 'the profile'
-complete -c antiphon -n '__fish_seen_subcommand_from probe' -l overwrite -d 'replace a FILE that is no profile if it is there'
+complete -c antiphon -n '__fish_seen_subcommand_from probe' -l overwrite -d 'replace a FILE that is no profile, or has decisions for another machine, if it is there'
 complete -c antiphon -n '__fish_seen_subcommand_from probe' -l budget -x -d 'the time it may take'
 complete -c antiphon -n '__fish_seen_subcommand_from probe' -l name -x -d 'of the machine, in the profile'
 complete -c antiphon -n '__fish_seen_subcommand_from probe' -l again -r -F -d 'measure nothing'
