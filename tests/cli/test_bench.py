@@ -7,13 +7,14 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import pytest
 
 from antiphon import core
 from antiphon.bench import collectives, presence
+from antiphon.bench.testbed import Exit, HostTestbed
 from antiphon.commands.bench import split_algorithms
 from antiphon.mpi import Mpi, discover, launch
 
@@ -289,14 +290,72 @@ def test_nothing_is_measured_where_no_comparison_can_follow(what: str, command, 
 
 
 def test_what_was_measured_is_kept_where_the_comparison_fails(command, monkeypatch, tmp_path) -> None:
-    def measure(testbed, mpi, n, benchmark, on_event):
-        taken = {"collective": "bcast", "bytes": 8, "mode": "sync", "calls_per_sample": 1, "samples": [1.0]}
+    def measure(testbed, mpi, n, benchmark, on_event, taken):
+        measured = {"collective": "bcast", "bytes": 8, "mode": "sync", "calls_per_sample": 1, "samples": [1.0]}
         results = collectives.CollectiveResults(mpi=mpi.label, transport="x", node_of_rank=[0, 1])
-        results.take({"event": "result", "contender": "library", "chosen": "library", **taken})
-        return results
+        results.take({"event": "result", "contender": "library", "chosen": "library", **measured})
+        taken.append(results)
 
     monkeypatch.setattr(collectives, "run", measure)
     options = ["--profile", PROFILE, "--algorithms", "chain", "--json", "out.json", *on(WHEELS[0])]
     result = command("bench", "bcast", *options)
     assert result.returncode == 2 and "no algorithm of Antiphon's is among the results" in result.stderr
     assert [row["bytes"] for row in json.loads((tmp_path / "out.json").read_text())["results"]] == [8]
+
+
+#: What the programs print of two ranks on two nodes, by what is measured.
+PRINTED: dict[str, tuple[list[str], dict[str, object]]] = {
+    "results": (["bcast", "--bytes", "8"], {"event": "result", "collective": "bcast", "bytes": 8}),
+    "patterns": (["--pattern", "random"], {"event": "result", "pattern": "random"}),
+    "presence": (["--presence", "--launches", "1"], {"call": "barrier", "bytes": 0, "ranks": 2}),
+}
+START = {"event": "start", "node_of_rank": [0, 1]}
+RESULT = {"contender": "library", "chosen": "library", "mode": "sync", "calls_per_sample": 1, "samples": [1.0]}
+
+
+def printing(events: Iterable[Sequence[dict[str, object] | BaseException | Exit]]) -> Callable[..., Exit]:
+    """Stands for a testbed's run(): each one prints the next events and ends as the last of them says."""
+    runs = iter(events)
+
+    def run(*_: object, on_line: Callable[[str], None], **__: object) -> Exit:
+        *lines, ending = next(runs)
+        for event in lines:
+            on_line(json.dumps(event))
+        if isinstance(ending, BaseException):
+            raise ending
+        assert isinstance(ending, Exit)
+        return ending
+
+    return run
+
+
+@pytest.mark.parametrize(("ending", "code"), [(Exit(3, "a rank died"), 1), (KeyboardInterrupt(), 130)])
+@pytest.mark.parametrize("kind", PRINTED)
+def test_what_was_measured_is_kept_where_the_rest_fails(kind, ending, code, command, monkeypatch, tmp_path) -> None:
+    """GIVEN two libraries WHEN the second one's run breaks off THEN the file has what came before, of both."""
+    words, about = PRINTED[kind]
+    start = [] if kind == "presence" else [START]
+    good, end = ((*start, RESULT | about, ending) for ending in (Exit(0, ""), ending))
+    before = [good] * (3 if kind == "presence" else 1)  # A launch of each kind, and one of the second library's.
+    monkeypatch.setattr(HostTestbed, "run", printing([*before, end]))
+    both = ",".join(str(mpi.libmpi) for mpi in WHEELS[:2])
+    result = command("bench", *words, "-n", 2, "--mpi", both, "--json", "out.json")
+    assert result.returncode == code, result.stderr
+    rows = json.loads((tmp_path / "out.json").read_text())["presence" if kind == "presence" else "results"]
+    assert {row["mpi"] for row in rows} == {WHEELS[0].label} | ({WHEELS[1].label} if kind != "presence" else set())
+
+
+@pytest.mark.parametrize("kind", ["results", "patterns"])
+def test_a_wrong_result_is_said_and_written_with_json(kind, command, monkeypatch) -> None:
+    """GIVEN results on stdout THEN they name what was wrong and left out, and stderr says what was wrong."""
+    words, about = PRINTED[kind]
+    wrong = about | {"event": "wrong", "contender": "antiphon", "why": "2 wrong elements"}
+    skipped = about | {"event": "skipped", "contender": "antiphon:x", "why": "too few ranks"}
+    monkeypatch.setattr(HostTestbed, "run", printing([(START, wrong, skipped, RESULT | about, Exit(0, ""))]))
+    result = command("bench", *words, "-n", 2, "--mpi", WHEELS[0].libmpi, "--json")
+    subject = {key: value for key, value in about.items() if key != "event"} | {"mpi": WHEELS[0].label}
+    document = json.loads(result.stdout)
+    assert document["wrong"] == [subject | {"contender": "antiphon", "why": "2 wrong elements"}]
+    assert document["skipped"] == [subject | {"contender": "antiphon:x", "why": "too few ranks"}]
+    assert (result.returncode, len(document["results"])) == (1, 1)
+    assert result.stderr.startswith("error: ") and result.stderr.endswith(" antiphon: 2 wrong elements\n")

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from antiphon.bench.testbed import Exit, HostTestbed
 from antiphon.model import limits
 from antiphon.tune import document
 
@@ -91,6 +92,27 @@ def test_wrong_usage_of_export(command: Command, args: list[object], said: str) 
     assert result.returncode == 2
     assert said in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def measured_on_two_nodes(*_: object, on_line: Callable[[str], None], **__: object) -> Exit:
+    """Stands for a testbed's run(): two ranks on two nodes measure nothing, and one contender gives a wrong result."""
+    about = {"collective": "bcast", "bytes": 8, "contender": "antiphon:chain"}
+    for event in ({"event": "start", "node_of_rank": [0, 1]}, {"event": "wrong", "why": "2 wrong elements"} | about,
+                  {"event": "skipped", "why": "too few ranks"} | about):  # fmt: skip
+        on_line(json.dumps(event))
+    return Exit(0, "")
+
+
+def test_a_wrong_result_is_said_and_written_with_json(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """GIVEN results on stdout THEN they name what was wrong and left out, and stderr says what was wrong."""
+    monkeypatch.setattr(HostTestbed, "run", measured_on_two_nodes)
+    result = command("tune", "bcast", "--bytes", 8, "-n", 2, "--link-rate", "100mbit", "--json")
+    assert result.returncode == 1
+    assert "error: bcast 8 B antiphon:chain: 2 wrong elements\n" in result.stderr
+    ((label, told),) = json.loads(result.stdout).items()
+    about = {"mpi": label, "collective": "bcast", "bytes": 8, "contender": "antiphon:chain"}
+    assert told["wrong"] == [about | {"why": "2 wrong elements"}]
+    assert told["skipped"] == [about | {"why": "too few ranks"}]
 
 
 def test_a_profile_without_measurements(command: Command, tmp_path: Path) -> None:

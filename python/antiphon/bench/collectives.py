@@ -111,15 +111,12 @@ class CollectiveMeasurement(Measurement):
 class CollectiveResults(Results[CollectiveMeasurement]):
     """Results of collectives."""
 
+    SUBJECT = ("collective", "bytes")
     root: int = 0
 
     @staticmethod
     def measurement(fields: Mapping[str, Any]) -> CollectiveMeasurement:
         return CollectiveMeasurement(**fields)
-
-    @staticmethod
-    def subject(event: Mapping[str, Any]) -> tuple[str, int]:
-        return event["collective"], event["bytes"]
 
     def subject_fields(self, measurement: CollectiveMeasurement) -> dict[str, Any]:
         return {
@@ -162,9 +159,14 @@ def run(
     n: int | None,
     benchmark: CollectiveBenchmark | Race,
     on_event: Callable[[Mapping[str, Any]], None],
+    taken: list[CollectiveResults] | None = None,
 ) -> CollectiveResults:
-    """Measures; `on_event` gets every line of the program as it comes."""
+    """Measures; `on_event` gets every line of the program as it comes, and `taken` the results before there are any: it
+    has what was measured where the rest fails.
+    """
     results = CollectiveResults(mpi=mpi.label, transport=testbed.transport(mpi), root=benchmark.root)
+    if taken is not None:
+        taken.append(results)
     argv = [str(program("bench", mpi.abi)), *benchmark.arguments()]
     preload, timeout_s = benchmark.needs_antiphon, benchmark.timeout_s
     measure(testbed, mpi, n, argv, results, on_event, preload=preload, timeout_s=timeout_s)

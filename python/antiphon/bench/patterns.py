@@ -62,15 +62,12 @@ class PatternMeasurement(Measurement):
 class PatternResults(Results[PatternMeasurement]):
     """Results of MPI_Alltoallv with patterns."""
 
+    SUBJECT = ("pattern",)
     patterns: Mapping[str, Pattern]
 
     @staticmethod
     def measurement(fields: Mapping[str, Any]) -> PatternMeasurement:
         return PatternMeasurement(**fields)
-
-    @staticmethod
-    def subject(event: Mapping[str, Any]) -> tuple[str]:
-        return (event["pattern"],)
 
     def subject_fields(self, measurement: PatternMeasurement) -> dict[str, Any]:
         name = measurement.pattern
@@ -116,10 +113,14 @@ def run(
     n: int | None,
     benchmark: PatternBenchmark,
     on_event: Callable[[Mapping[str, Any]], None],
-) -> PatternResults:
-    """Measures; `on_event` gets every line of the program as it comes."""
+    taken: list[PatternResults],
+) -> None:
+    """Measures; `on_event` gets every line of the program as it comes, and `taken` the results before there are any: it
+    has what was measured where the rest fails.
+    """
     patterns = {pattern.name: pattern for pattern in benchmark.patterns}
     results = PatternResults(mpi=mpi.label, transport=testbed.transport(mpi), patterns=patterns)
+    taken.append(results)
     with tempfile.TemporaryDirectory(prefix="antiphon-") as folder:
         file = Path(folder) / "patterns.json"
         file.write_text(benchmark.document(), encoding="utf-8")
@@ -129,4 +130,3 @@ def run(
         measure(testbed, mpi, n, argv, results, on_event, preload=True, timeout_s=benchmark.timeout_s)
     if not results.node_of_rank:
         raise AntiphonError("the benchmark said nothing", exit_code=1)
-    return results

@@ -74,6 +74,7 @@ class PresenceResults:
                 "samples": {"without_s": row.without_s, "with_s": row.with_s},
             }
             for row in self.rows
+            if row.ratios
         ]  # fmt: skip
 
 
@@ -83,11 +84,19 @@ def turns() -> Iterator[bool]:
 
 
 def measure(
-    testbed: Testbed, mpi: Mpi, n: int, pairs: int, launch_s: float, on_launch: Callable[[int], None]
+    testbed: Testbed,
+    mpi: Mpi,
+    n: int,
+    pairs: int,
+    launch_s: float,
+    on_launch: Callable[[int], None],
+    taken: list[PresenceResults] | None = None,
 ) -> PresenceResults:
     """Launches until every ratio is known, at most `pairs` launches of each kind. `launch_s` is the time that one
-    measures; `on_launch` hears how many are done."""
+    measures; `on_launch` hears how many are done; `taken` gets the results before there are any."""
     results = PresenceResults(mpi.label)
+    if taken is not None:
+        taken.append(results)
     for preload in itertools.islice(turns(), 2 * pairs):
         for (call, size), median_s in _launch(testbed, mpi, n, preload, launch_s, results).items():
             row = results.by_call.setdefault((call, size), Row(call, size))

@@ -7,7 +7,7 @@ import abc
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from antiphon.bench import stats
 from antiphon.bench.testbed import Testbed, failure, json_lines
@@ -62,6 +62,8 @@ class Results(abc.ABC, Generic[M]):
     transport: str
     node_of_rank: Sequence[int] = ()
     measurements: list[M] = field(default_factory=list)
+    #: The fields of an event that say what it is about: the collective and size, or the pattern.
+    SUBJECT: ClassVar[Sequence[str]]
     #: Contenders that could not take part or gave a wrong result: the subject, the contender and the reason.
     skipped: list[tuple[Any, ...]] = field(default_factory=list)
     wrong: list[tuple[Any, ...]] = field(default_factory=list)
@@ -83,18 +85,13 @@ class Results(abc.ABC, Generic[M]):
         elif kind == "result":
             self.measurements.append(self.measurement({key: value for key, value in event.items() if key != "event"}))
         elif kind in ("skipped", "wrong"):
-            reported = (*self.subject(event), event["contender"], event["why"])
+            reported = tuple(event[name] for name in (*self.SUBJECT, "contender", "why"))
             (self.skipped if kind == "skipped" else self.wrong).append(reported)
 
     @staticmethod
     @abc.abstractmethod
     def measurement(fields: Mapping[str, Any]) -> M:
         """Makes the measurement with these fields."""
-
-    @staticmethod
-    @abc.abstractmethod
-    def subject(event: Mapping[str, Any]) -> tuple[Any, ...]:
-        """Returns the collective and size, or the pattern, that an event is about."""
 
     @abc.abstractmethod
     def subject_fields(self, measurement: M) -> dict[str, Any]:
@@ -123,6 +120,11 @@ class Results(abc.ABC, Generic[M]):
         """Returns the results as --json prints them."""
         return [self._row(measurement) for measurement in self.measurements]
 
+    def reported(self, entries: Iterable[tuple[Any, ...]]) -> list[dict[str, Any]]:
+        """Returns entries of `skipped` or `wrong` as --json prints them."""
+        names = ("mpi", *self.SUBJECT, "contender", "why")
+        return [dict(zip(names, (self.mpi, *entry), strict=True)) for entry in entries]
+
     def _row(self, m: M) -> dict[str, Any]:
         s = m.summary
         return self.subject_fields(m) | {
@@ -131,6 +133,16 @@ class Results(abc.ABC, Generic[M]):
             "calls_per_sample": m.calls_per_sample, "samples": list(m.samples), "limit_s": self.limit_s(m),
             "least_s": self.least_s(m),
         }  # fmt: skip
+
+
+def json_document(several: Iterable[Results[Any]]) -> dict[str, list[dict[str, Any]]]:
+    """Returns the results of several libraries as --json prints them."""
+    found: dict[str, list[dict[str, Any]]] = {"results": [], "wrong": [], "skipped": []}
+    for results in several:
+        found["results"] += results.rows()
+        found["wrong"] += results.reported(results.wrong)
+        found["skipped"] += results.reported(results.skipped)
+    return found
 
 
 def measure(
@@ -154,8 +166,10 @@ def measure(
     # is the library with its own defaults.
     env = {"ANTIPHON_COMPRESS": "off", "ANTIPHON_LIBRARY_PARAMETERS": "off"}
     env = {name: word for name, word in env.items() if name not in os.environ}
-    ended = testbed.run(mpi, n, argv, preload=preload, env=env, on_line=json_lines(take), timeout_s=timeout_s)
+    try:
+        ended = testbed.run(mpi, n, argv, preload=preload, env=env, on_line=json_lines(take), timeout_s=timeout_s)
+    finally:
+        if results.node_of_rank:
+            results.network = testbed.network(results.node_of_rank)
     if ended.exit_code != 0 and not results.wrong:
         raise failure("the benchmark", ended)
-    if results.node_of_rank:
-        results.network = testbed.network(results.node_of_rank)

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from antiphon import model, packed
-from antiphon.commands import _options
+from antiphon.commands import _bench_json, _options
 from antiphon.documents import parse_json
 from antiphon.draw import curves
 from antiphon.errors import AntiphonError
@@ -86,9 +86,7 @@ def read_results(file: Path) -> list[dict[str, Any]]:
         raise AntiphonError(f"--results {file}: not results of `antiphon bench --json` ({error})") from None
 
 
-def compare_files(
-    args: argparse.Namespace, profiles: Sequence[str], write_json: Callable[[str, dict[str, Any]], None]
-) -> int:
+def compare_files(args: argparse.Namespace, profiles: Sequence[str]) -> int:
     """Compares the files of --results, all of one profile's machine or each of its own."""
     from antiphon.bench import validation
 
@@ -99,7 +97,7 @@ def compare_files(
     compared = compare(measured, profiles)
     if args.json:
         rows = [row for part in measured for row in part]
-        write_json(args.json, {"results": rows, "predictions": compared.rows()})
+        _bench_json.write(args.json, {"results": rows, "predictions": compared.rows()})
     show(args, compared)
     return 0
 

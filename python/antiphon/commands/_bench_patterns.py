@@ -4,16 +4,17 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from antiphon import output, patterns
 from antiphon.bench.patterns import CONTENDERS, PatternBenchmark, PatternResults, fabric_of
 from antiphon.bench.patterns import run as run_benchmark
-from antiphon.bench.results import modes_of
+from antiphon.bench.results import json_document, modes_of
 from antiphon.bench.tables import DROPPABLE, pattern_table
 from antiphon.bench.testbed import Testbed
-from antiphon.errors import AntiphonError
+from antiphon.commands import _bench_json
+from antiphon.errors import EXIT_FAILURE, AntiphonError
 from antiphon.mpi import Mpi
 from antiphon.output import tables
 
@@ -54,21 +55,21 @@ def make_benchmark(args: argparse.Namespace, testbed: Testbed, ranks: int) -> Pa
     return PatternBenchmark(drawn, modes_of(args.modes), contenders, args.budget, fabric_of(network))
 
 
-def run(
-    args: argparse.Namespace, testbed: Testbed, found: list[Mpi], write_json: Callable[[str, dict[str, Any]], None]
-) -> int:
+def run(args: argparse.Namespace, testbed: Testbed, found: list[Mpi]) -> int:
     """Measures and prints."""
     ranks = args.n or testbed.ranks()
     benchmark = make_benchmark(args, testbed, ranks)
-    all_results = []
-    for mpi in found:
-        results = run_benchmark(testbed, mpi, ranks, benchmark, _say)
-        all_results.append(results)
-        if args.json != "-":
-            _show(results, testbed)
+    taken: list[PatternResults] = []
+    with _bench_json.kept(args.json, lambda: json_document(taken)):
+        for mpi in found:
+            run_benchmark(testbed, mpi, ranks, benchmark, _say, taken)
+            if args.json != "-":
+                _show(taken[-1], testbed)
+            for pattern, contender, why in taken[-1].wrong:
+                output.print_error(f"{pattern} {contender}: {why}")
     if args.json:
-        write_json(args.json, {"results": [row for results in all_results for row in results.rows()]})
-    return 1 if any(results.wrong for results in all_results) else 0
+        _bench_json.write(args.json, json_document(taken))
+    return EXIT_FAILURE if any(results.wrong for results in taken) else 0
 
 
 def _say(event: Mapping[str, Any]) -> None:
@@ -83,5 +84,3 @@ def _show(results: PatternResults, testbed: Testbed) -> None:
         output.stdout().print(results.below_limit(), soft_wrap=True)
     for pattern, contender, why in results.skipped:
         output.stderr().print(f"left out: {pattern} {contender}: {why}", soft_wrap=True)
-    for pattern, contender, why in results.wrong:
-        output.print_error(f"{pattern} {contender}: {why}")

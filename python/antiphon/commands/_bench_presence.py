@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from antiphon import output
 from antiphon.bench import presence, stats
 from antiphon.bench.testbed import Testbed
+from antiphon.commands import _bench_json
 from antiphon.errors import AntiphonError
 from antiphon.mpi import Mpi
 from antiphon.output import tables
@@ -36,26 +37,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(
-    args: argparse.Namespace, testbed: Testbed, found: list[Mpi], write_json: Callable[[str, dict[str, Any]], None]
-) -> int:
+def run(args: argparse.Namespace, testbed: Testbed, found: list[Mpi]) -> int:
     """Measures and prints. --budget is the time that one launch measures."""
     if args.launches < 1:
         raise AntiphonError(f"--launches {args.launches}: at least 1 is needed")
     if args.budget <= 0:
         raise AntiphonError(f"--budget {args.budget:g}: a launch needs some time")
-    documents = []
-    for mpi in found:
-        ranks = args.n or testbed.ranks()
-        with output.stderr().status(output.literal(f"{mpi.label}: starting")) as status:
-            say = _progress(status, mpi.label, 2 * args.launches)
-            results = presence.measure(testbed, mpi, ranks, args.launches, args.budget, say)
-        documents += results.document()
-        if args.json != "-":
-            _show(results, testbed)
+    taken: list[presence.PresenceResults] = []
+    with _bench_json.kept(args.json, lambda: _document(taken)):
+        for mpi in found:
+            ranks = args.n or testbed.ranks()
+            with output.stderr().status(output.literal(f"{mpi.label}: starting")) as status:
+                say = _progress(status, mpi.label, 2 * args.launches)
+                results = presence.measure(testbed, mpi, ranks, args.launches, args.budget, say, taken)
+            if args.json != "-":
+                _show(results, testbed)
     if args.json:
-        write_json(args.json, {"presence": documents})
+        _bench_json.write(args.json, _document(taken))
     return 0
+
+
+def _document(taken: list[presence.PresenceResults]) -> dict[str, list[Any]]:
+    return {"presence": [row for results in taken for row in results.document()]}
 
 
 def _progress(status: Status, label: str, most: int) -> Callable[[int], None]:

@@ -126,5 +126,10 @@ def show(outcome: conclusions.TuningResult, request: driver.Request, mpi: mpis.M
     _print_judged(outcome.evidence.get("known_before", []))
     for text in outcome.evidence["not_covered"]:
         out.print(f"not covered: {text}", soft_wrap=True)
-    for collective, size, contender, why in outcome.wrong:
-        output.print_error(f"{collective} {tables.bytes_text(size)} {contender}: {why}")
+
+
+def tell_wrong(outcome: conclusions.TuningResult) -> None:
+    """Says which contenders gave wrong results."""
+    for entry in outcome.wrong:
+        what = f"{entry['collective']} {tables.bytes_text(entry['bytes'])} {entry['contender']}"
+        output.print_error(f"{what}: {entry['why']}")

@@ -34,10 +34,10 @@ from antiphon import core, output
 from antiphon import mpi as mpis
 from antiphon.bench import codec_tables, collectives
 from antiphon.bench.collectives import CollectiveBenchmark, CollectiveResults
-from antiphon.bench.results import COMPUTING_MODES, MODES, modes_of
+from antiphon.bench.results import COMPUTING_MODES, MODES, json_document, modes_of
 from antiphon.bench.tables import DROPPABLE, algorithm_lines, collective_table, mean_lines
 from antiphon.bench.testbed import Testbed, failure, program
-from antiphon.commands import _bench_model, _bench_patterns, _bench_presence, _options
+from antiphon.commands import _bench_json, _bench_model, _bench_patterns, _bench_presence, _options
 from antiphon.commands._testbed import open_testbed
 from antiphon.errors import EXIT_FAILURE, AntiphonError
 from antiphon.output import files, progress, tables
@@ -113,7 +113,7 @@ def run(args: argparse.Namespace) -> int:
         return _list(args)
     profiles = _bench_model.profiles_of(args)
     if args.results:
-        return _bench_model.compare_files(args, profiles, _write_json)
+        return _bench_model.compare_files(args, profiles)
     if args.n is not None and args.n < 1:
         raise AntiphonError(f"-n {args.n}: at least 1 rank is needed")
     benchmark = make_benchmark(args)
@@ -124,29 +124,29 @@ def run(args: argparse.Namespace) -> int:
         if args.overhead:
             return _overhead(args, testbed, found)
         if args.presence:
-            return _bench_presence.run(args, testbed, found, _write_json)
+            return _bench_presence.run(args, testbed, found)
         if args.pattern:
-            return _bench_patterns.run(args, testbed, found, _write_json)
-        all_results = []
-        for mpi in found:
-            results = _measure(args, testbed, mpi, benchmark)
-            all_results.append(results)
-            if args.json != "-":
-                _show(results, testbed)
-    _finish(args, [row for results in all_results for row in results.rows()], profiles)
-    return EXIT_FAILURE if any(results.wrong for results in all_results) else 0
+            return _bench_patterns.run(args, testbed, found)
+        taken: list[CollectiveResults] = []
+        with _bench_json.kept(args.json, lambda: json_document(taken)):
+            for mpi in found:
+                _measure(args, testbed, mpi, benchmark, taken)
+                if args.json != "-":
+                    _show(taken[-1], testbed)
+                _tell_wrong(taken[-1])
+    _finish(args, json_document(taken), profiles)
+    return EXIT_FAILURE if any(results.wrong for results in taken) else 0
 
 
-def _finish(args: argparse.Namespace, rows: list[dict[str, Any]], profiles: list[str]) -> None:
+def _finish(args: argparse.Namespace, document: dict[str, list[dict[str, Any]]], profiles: list[str]) -> None:
     """Compares with the model, and writes: what was measured also where no comparison comes of it."""
-    document: dict[str, Any] = {"results": rows}
     try:
-        compared = _bench_model.compare([rows], profiles) if profiles else None
+        compared = _bench_model.compare([document["results"]], profiles) if profiles else None
         if compared:
             document["predictions"] = compared.rows()
     finally:
         if args.json:
-            _write_json(args.json, document)
+            _bench_json.write(args.json, document)
     if compared:
         _bench_model.show(args, compared)
 
@@ -157,7 +157,7 @@ def _codecs(args: argparse.Namespace) -> int:
     results, code = codec_tables.measure(args, DEFAULT_BYTES, DEFAULT_MODES)
     if args.json:
         document = {"instruction_set": results.instruction_set, "missing": results.missing, "results": results.rows()}
-        _write_json(args.json, document)
+        _bench_json.write(args.json, document)
     return code
 
 
@@ -188,7 +188,7 @@ def _give_back_names(args: argparse.Namespace) -> None:
 def _list(args: argparse.Namespace) -> int:
     listed = [a for a in core.algorithms() if not args.collectives or a.collective in args.collectives]
     if args.json:
-        _write_json(args.json, {"algorithms": [dataclasses.asdict(a) for a in listed]})
+        _bench_json.write(args.json, {"algorithms": [dataclasses.asdict(a) for a in listed]})
     else:
         sys.stdout.write("\n".join(algorithm_lines(listed)) + "\n")
     return 0
@@ -250,10 +250,14 @@ def _forced(collective: str, asked: list[str]) -> Iterator[str]:
 
 
 def _measure(
-    args: argparse.Namespace, testbed: Testbed, mpi: mpis.Mpi, benchmark: CollectiveBenchmark
-) -> CollectiveResults:
+    args: argparse.Namespace,
+    testbed: Testbed,
+    mpi: mpis.Mpi,
+    benchmark: CollectiveBenchmark,
+    taken: list[CollectiveResults],
+) -> None:
     with _progress(f"{mpi.label}", benchmark.cells) as advance:
-        return collectives.run(testbed, mpi, args.n or testbed.ranks(), benchmark, advance)
+        collectives.run(testbed, mpi, args.n or testbed.ranks(), benchmark, advance, taken)
 
 
 @contextlib.contextmanager
@@ -278,21 +282,25 @@ def _show(results: CollectiveResults, testbed: Testbed) -> None:
         output.stdout().print(line, soft_wrap=True)
     for collective, size, contender, why in results.skipped:
         output.stderr().print(f"left out: {collective} {tables.bytes_text(size)} {contender}: {why}", soft_wrap=True)
+
+
+def _tell_wrong(results: CollectiveResults) -> None:
     for collective, size, contender, why in results.wrong:
         output.print_error(f"{collective} {tables.bytes_text(size)} {contender}: {why}")
 
 
 def _overhead(args: argparse.Namespace, testbed: Testbed, found: list[mpis.Mpi]) -> int:
-    rows = []
-    for mpi in found:
-        lines: list[str] = []
-        argv = [str(program("bench", mpi.abi)), "--overhead"]
-        ended = testbed.run(mpi, 1, argv, preload=True, env={}, on_line=lines.append, timeout_s=120)
-        if ended.exit_code != 0:
-            raise failure("the benchmark", ended)
-        rows += [{"mpi": mpi.label} | json.loads(line) for line in lines if line.startswith("{")]
+    rows: list[dict[str, Any]] = []
+    with _bench_json.kept(args.json, lambda: {"overhead": rows}):
+        for mpi in found:
+            lines: list[str] = []
+            argv = [str(program("bench", mpi.abi)), "--overhead"]
+            ended = testbed.run(mpi, 1, argv, preload=True, env={}, on_line=lines.append, timeout_s=120)
+            if ended.exit_code != 0:
+                raise failure("the benchmark", ended)
+            rows += [{"mpi": mpi.label} | json.loads(line) for line in lines if line.startswith("{")]
     if args.json:
-        _write_json(args.json, {"overhead": rows})
+        _bench_json.write(args.json, {"overhead": rows})
         return 0
     table = tables.new_table("calls passed on to the library, on one rank")
     for heading in ("MPI", "call", "library alone", "added"):
@@ -301,10 +309,3 @@ def _overhead(args: argparse.Namespace, testbed: Testbed, found: list[mpis.Mpi])
         table.add_row(row["mpi"], row["collective"], f"{row['library_ns']:.0f} ns", f"{row['added_ns']:.0f} ns")
     tables.print_wide(table)
     return 0
-
-
-def _write_json(target: str, document: dict[str, Any]) -> None:
-    if target == "-":
-        output.print_json(document)
-        return
-    files.write(Path(target), json.dumps(document, indent=1) + "\n")

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 from antiphon import core, model, output
 from antiphon import mpi as mpis
 from antiphon import profile as profiles
-from antiphon.bench.collectives import RaceCell
-from antiphon.bench.results import modes_of
+from antiphon.bench.collectives import CollectiveResults, RaceCell
+from antiphon.bench.results import json_document, modes_of
 from antiphon.bench.testbed import Testbed
 from antiphon.commands import _keeping, _options, _tune_tables
 from antiphon.commands._testbed import open_testbed
@@ -104,6 +104,7 @@ def run(args: argparse.Namespace) -> int:
             outcomes[mpi.label] = outcome
             if not args.json:
                 _tune_tables.show(outcome, request, mpi, args.profile)
+            _tune_tables.tell_wrong(outcome)
         if args.dry_run:
             _show_plans(plans, args.json)
             return 0
@@ -111,7 +112,7 @@ def run(args: argparse.Namespace) -> int:
         if request.purpose == driver.DECISIONS and right and not args.no_keep:
             _keeping.keep(profiles.load(args.profile), args.profile, testbed, found)
     if args.json:
-        output.print_json({label: {"rules": o.rules, **o.evidence} for label, o in outcomes.items()})
+        output.print_json({label: o.to_json() for label, o in outcomes.items()})
     return EXIT_FAILURE if any(o.wrong for o in outcomes.values()) else 0
 
 
@@ -235,11 +236,12 @@ def _tune(
             return None
         state = TuningState(driver.state_path(args.profile, mpi, request.purpose), driver.header(request, here))
         state.open(args.restart)
-        wrong = _measure(request, here, cells, state, elapsed, advance)
-        if wrong is None:
+        measured = _measure(request, here, cells, state, elapsed, advance)
+        if measured is None:
             return None
     outcome = conclusions.draw(request, here, wanted, state)
-    outcome.wrong = wrong
+    told = json_document(measured)
+    outcome.wrong, outcome.skipped = told["wrong"], told["skipped"]
     document.put_rules(profile, outcome.rules)
     document.put_evidence(profile, outcome.evidence)
     document.write(args.profile, profile)
@@ -271,8 +273,8 @@ def _measure(
     state: TuningState,
     elapsed: Callable[[], float],
     advance: Callable[[int, int, str], None],
-) -> list[tuple[str, int, str, str]] | None:
-    """Measures what the state lacks, and again what is in doubt. Returns what was wrong, or None if interrupted."""
+) -> list[CollectiveResults] | None:
+    """Measures what the state lacks, and again what is in doubt. Returns None if interrupted."""
     finished = len(state.finished)
 
     def on_event(event: Mapping[str, Any]) -> None:
@@ -285,7 +287,7 @@ def _measure(
     try:
         first = driver.measure(request, here, cells, state, elapsed(), on_event)
         second = driver.measure_again(request, here, state, elapsed(), on_event)
-        return [*first.wrong, *second.wrong]
+        return [first, second]
     except KeyboardInterrupt:
         state.close(complete=False)
         output.print_warning(f"interrupted; what was measured is kept in {state.path}: the same command goes on")

@@ -27,7 +27,12 @@ class TuningResult:
     verdicts: list[decide.Verdict]
     rules: list[dict[str, Any]]
     evidence: dict[str, Any]
-    wrong: list[tuple[str, int, str, str]] = field(default_factory=list)
+    #: Contenders that gave a wrong result or could not take part, as `antiphon bench --json` prints them.
+    wrong: list[dict[str, Any]] = field(default_factory=list)
+    skipped: list[dict[str, Any]] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"rules": self.rules, **self.evidence, "wrong": self.wrong, "skipped": self.skipped}
 
 
 def draw(request: Request, here: Surroundings, wanted: Grid, state: TuningState) -> TuningResult:
