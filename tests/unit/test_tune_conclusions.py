@@ -4,13 +4,17 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from antiphon import __version__
 from antiphon.bench.collectives import CollectiveMeasurement
+from antiphon.bench.testbed import HostTestbed, LabTestbed
+from antiphon.lab import Lab, load_cluster
 from antiphon.model import limits
 from antiphon.mpi import Mpi
 from antiphon.tune import conclusions, decide, driver
@@ -25,6 +29,18 @@ REQUEST = driver.Request(("bcast", "alltoallv"), ("sync",), 180, None)
 SIZES = (8, 8192)
 WANTED = Grid([Point(collective, size, 16) for size in SIZES for collective in REQUEST.collectives], [])
 CHOICE = {"bcast": "chain", "alltoallv": "rotated"}
+
+
+def test_a_tuning_over_other_links_is_another_one() -> None:
+    """GIVEN other clusters of as many nodes, or another rate THEN no samples of one count for the other."""
+    labs = [LabTestbed(Lab(load_cluster(name))) for name in ("ethernet-16", "paper1-16")]
+    hosts = [HostTestbed(), HostTestbed(1e9), HostTestbed(1e8)]
+    headers = [driver.header(REQUEST, dataclasses.replace(HERE, testbed=testbed)) for testbed in (*labs, *hosts)]
+    assert all(headers.count(header) == 1 for header in headers)
+    assert all(json.loads(json.dumps(header)) == header for header in headers)
+    again = LabTestbed(Lab(load_cluster("ethernet-16"), "mine"))
+    assert driver.header(REQUEST, dataclasses.replace(HERE, testbed=again)) == headers[0]
+    assert {header["antiphon"] for header in headers} == {__version__}
 
 
 def conclude(

@@ -18,6 +18,7 @@ from antiphon.model import limits
 from antiphon.mpi import Mpi, launch
 from antiphon.placement.starting import Where
 from antiphon.profile import store
+from antiphon.units import format_rate
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,9 @@ class Testbed(Protocol):
 
     def network(self, node_of_rank: Sequence[int]) -> limits.Network | None:
         """Returns the testbed's links, or None where their rate is not known."""
+
+    def link_facts(self) -> dict[str, Any]:
+        """Returns what is known of the links before anything is measured, as JSON has it: other links, other facts."""
 
     def ranks(self) -> int:
         """Returns the number of ranks where the user gives none."""
@@ -89,6 +93,9 @@ class HostTestbed:
         if self.link_bits_per_s is None or len(set(node_of_rank)) < 2:
             return None
         return limits.Network(node_of_rank, self.link_bits_per_s * limits.PAYLOAD_SHARE)
+
+    def link_facts(self) -> dict[str, Any]:
+        return {} if self.link_bits_per_s is None else {"link_rate": format_rate(int(self.link_bits_per_s))}
 
     def nodes_for(self, ranks: int) -> int:
         return len(self.where.hosts()) or 1
@@ -143,6 +150,9 @@ class LabTestbed:
 
     def ranks(self) -> int:
         return int(self.lab.spec.ranks)
+
+    def link_facts(self) -> dict[str, Any]:
+        return {f"lab's {key}": value for key, value in self.lab.spec.to_dict().items() if key != "description"}
 
     def nodes_for(self, ranks: int) -> int:
         return min(ranks, int(self.lab.spec.nodes))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from antiphon import __version__
 from antiphon.bench import collectives
 from antiphon.bench.collectives import CollectiveMeasurement, Race, RaceCell
 from antiphon.bench.testbed import Testbed
@@ -232,6 +233,7 @@ def state_path(profile: Path, mpi: Mpi, purpose: str) -> Path:
 def header(request: Request, here: Surroundings) -> dict[str, Any]:
     """The facts that must be equal if a tuning is to continue with the measurements of an earlier one."""
     return {
+        "antiphon": __version__,
         "library": here.mpi.label,
         "transport": here.testbed.transport(here.mpi),
         "ranks": here.ranks,
@@ -239,6 +241,7 @@ def header(request: Request, here: Surroundings) -> dict[str, Any]:
         **document.in_order(here.blocked),
         "modes": list(request.modes),
         "purpose": request.purpose,
+        **here.testbed.link_facts(),
     }
 
 
