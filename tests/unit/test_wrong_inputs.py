@@ -221,6 +221,13 @@ bench codecs --link-rate x: --link-rate: 'x' is not a rate|bench codecs --bytes 
 doctor --link-rate 1gbit: --link-rate is for checks of nodes|doctor --transport ofi: --transport is for checks of nodes
 doctor --map-by node: --map-by is for checks of nodes|doctor --launcher-args x: --launcher-args is for checks of nodes
 doctor --profile nothing: profile nothing: No such file
+bench bcast --transport ofi: --transport is for a lab|bench bcast --map-by node: --map-by is for a lab
+probe -n 2 --transport ofi: --transport is for a lab|tune -n 2 --map-by node: --map-by is for a lab
+selftest -n 2 --transport ucx: --transport is for a lab|doctor --hostfile nodes --map-by node: --map-by is for a lab
+traffic run.trace -n 4: -n is for --verify|traffic run.trace --mpi mpich: --mpi is for --verify
+traffic run.trace --hostfile nodes: --hostfile is for --verify|traffic run.trace --lab: --lab is for --verify
+traffic run.trace --bytes 8k: --bytes is for --verify|traffic run.trace --tolerance 1: --tolerance is for --verify
+traffic run.trace --collectives bcast: --collectives is for --verify
 """
 WRONG_VALUES = [words.split(" ") for line in VALUES.strip().splitlines() for words in line.split("|")]
 #: Answers by design: a hint instead of an error where nothing is named, and a list that ignores the rest.

@@ -94,6 +94,13 @@ def add_where(parser: argparse.ArgumentParser, *, several: bool = True, link_rat
         "nodes, or fill a node first (default: slot)")  # fmt: skip
 
 
+def given_where(args: argparse.Namespace, *names: str) -> list[str]:
+    """Returns those of `add_where`'s options that somebody gave, as they are written."""
+    nothing = {"lab": (None,), "map_by": ("slot",)}
+    given = [name for name in names if getattr(args, name) not in nothing.get(name, (None, "", []))]
+    return ["-n" if name == "n" else f"--{name.replace('_', '-')}" for name in given]
+
+
 class _OneAfterTheOther(argparse.Action):
     """Keeps what earlier uses of the option say, as its value would say it."""
 

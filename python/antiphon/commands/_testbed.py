@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator
 
 from antiphon.bench.testbed import HostTestbed, LabTestbed, Testbed
+from antiphon.commands import _options
 from antiphon.errors import AntiphonError
 from antiphon.lab import DEFAULT_CLUSTER, Lab, load_cluster, state
 from antiphon.placement.starting import where
@@ -19,6 +20,8 @@ from antiphon.units import rate_option
 def open_testbed(args: argparse.Namespace) -> Iterator[Testbed]:
     """Yields the testbed of the options that `_options.add_where` declares; a lab made for it is removed afterwards."""
     if args.lab is None:
+        for option in _options.given_where(args, "transport", "map_by"):
+            raise AntiphonError(f"{option} is for a lab", hint="leave it away, or add --lab")
         rate = args.link_rate or os.environ.get("ANTIPHON_LINK_BITS_PER_S")
         link_bits_per_s = rate_option("--link-rate", rate) if rate else None
         place = where(args.hostfile, args.launcher, args.launcher_args, args.n)

@@ -13,7 +13,7 @@ from antiphon.errors import AntiphonError
 from antiphon.output import tables
 from antiphon.units import size_option
 
-DEFAULT_SIZES = "8k,64k"
+DEFAULT_SIZES, DEFAULT_TOLERANCE = "8k,64k", 5.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,10 +26,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--tolerance",
         type=_options.number,
         metavar="PERCENT",
-        default=5.0,
+        default=DEFAULT_TOLERANCE,
         help="with --verify: what is right (default: 5)",
     )
     _options.add_where(parser, several=False, link_rate=None)
+
+
+def refuse_without(args: argparse.Namespace) -> None:
+    """Raises an error for options that only --verify looks at."""
+    own = (("--collectives", args.collectives), ("--bytes", args.bytes is not DEFAULT_SIZES),
+           ("--tolerance", args.tolerance != DEFAULT_TOLERANCE))  # fmt: skip
+    where = ("n", "mpi", "hostfile", "launcher", "launcher_args", "lab", "transport", "map_by")
+    for option in [*(name for name, given in own if given), *_options.given_where(args, *where)]:
+        raise AntiphonError(f"{option} is for --verify, which measures", hint="leave it away, or add --verify")
 
 
 def run(args: argparse.Namespace) -> int:

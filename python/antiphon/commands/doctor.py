@@ -49,11 +49,9 @@ def run(args: argparse.Namespace) -> int:
     """Checks the nodes that the options name, or this machine."""
     if args.program or args.hostfile or args.lab is not None:
         return _nodes(args)
-    for_nodes = ("n", "mpi", "launcher", "launcher_args", "link_rate", "transport")
-    given = [name for name in for_nodes if getattr(args, name)] + ["map_by"] * (args.map_by != "slot")
-    if given:
-        option = "-n" if given[0] == "n" else f"--{given[0].replace('_', '-')}"
-        raise AntiphonError(f"{option} is for checks of nodes", hint="add --hostfile FILE or a program")
+    for_nodes = ("n", "mpi", "launcher", "launcher_args", "link_rate", "transport", "map_by")
+    for option in _options.given_where(args, *for_nodes):
+        raise AntiphonError(f"{option} is for checks of nodes", hint="add --hostfile FILE, --lab or a program")
     return _this_machine(args)
 
 

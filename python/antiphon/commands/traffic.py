@@ -55,6 +55,7 @@ def run(args: argparse.Namespace) -> int:
         return _libraries(args.json)
     if args.verify:
         return _traffic_verify.run(args)
+    _traffic_verify.refuse_without(args)
     if args.joint is not None:
         return _traffic_joint.run(args)
     if args.output is not None:
