@@ -115,6 +115,38 @@ def test_a_wrong_result_is_said_and_written_with_json(command: Command, monkeypa
     assert told["skipped"] == [about | {"why": "too few ranks"}]
 
 
+def test_decisions_that_another_tuning_has_written_meanwhile_stay(
+    command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """GIVEN a tuning that ends while this one measures THEN the profile has the decisions of both."""
+    path = tmp_path / "machine.json"
+    network = limits.Network.blocks(2, 1, 95.6e6)
+    earlier = document.first_guess("two", network.node_of_rank, network)
+    document.write(path, earlier)
+    theirs = {"collective": "alltoall", "mpi": "mpich", "ranks_per_node": [1, 1], "use": "library", "why": "measured"}
+
+    def run(*_: object, on_line: Callable[[str], None], **__: object) -> Exit:
+        if path.with_suffix(".tune-openmpi.jsonl").exists():
+            document.write(path, earlier | {"decisions": {"version": 1, "rules": [theirs]}})
+            for use, seconds in (("library", 2.0), ("antiphon:chain", 1.0)):
+                samples = [seconds + i / 1000 for i in range(11)]
+                row = {"collective": "bcast", "bytes": 8, "ranks": 2, "mode": "sync", "calls_per_sample": 1}
+                chosen = use.removeprefix("antiphon:")
+                row |= {"contender": use, "chosen": chosen, "samples": samples}
+                on_line(json.dumps({"event": "result"} | row))
+            on_line(json.dumps({"event": "cell_done", "collective": "bcast", "bytes": 8, "ranks": 2}))
+        on_line(json.dumps({"event": "start", "node_of_rank": [0, 1]}))
+        return Exit(0, "")
+
+    monkeypatch.setattr(HostTestbed, "run", run)
+    words = ["bcast", "--bytes", 8, "--modes", "sync", "-n", 2, "--mpi", "openmpi", "--link-rate", "100mbit"]
+    result = command("tune", *words, "--json", "--no-keep")
+    assert result.returncode == 0, result.stderr
+    [told] = json.loads(result.stdout).values()
+    assert [rule["use"] for rule in told["rules"]] == ["chain"]
+    assert json.loads(path.read_text())["decisions"]["rules"] == [*told["rules"], theirs]
+
+
 def test_a_profile_without_measurements(command: Command, tmp_path: Path) -> None:
     network = limits.Network.blocks(4, 1, 95.6e6)
     (tmp_path / "machine.json").write_text(json.dumps(document.first_guess("x", network.node_of_rank, network)))

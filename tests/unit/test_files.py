@@ -48,6 +48,29 @@ def test_a_pipe_gets_the_content(tmp_path):
     assert got == [b"x" * 200_000] and stat.S_ISFIFO(pipe.stat().st_mode)
 
 
+def test_a_lock_keeps_others_out_for_a_while(tmp_path, monkeypatch):
+    """GIVEN a lock that somebody holds THEN another one waits for it, but not for ever."""
+    path, order = tmp_path / "file", []
+
+    def enter() -> None:
+        with files.locked(path):
+            order.append("other")
+
+    other = threading.Thread(target=enter)
+    with files.locked(path):
+        other.start()
+        other.join(0.1)
+        order.append("first")
+    other.join(10)
+    assert order == ["first", "other"]
+    monkeypatch.setattr(files, "_LOCK_TRIES", 2)
+    with files.locked(path):
+        enter()
+    with files.locked(tmp_path / "none" / "file"):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "file"
     path.write_text("old")

@@ -119,11 +119,7 @@ def test_what_runs_have_learned_holds(
     """GIVEN nodes on which runs have learned something WHEN the model decides THEN their rules are in the profile,
     which is now newer than they are, before the model's."""
     monkeypatch.setenv("ANTIPHON_STORE", str(tmp_path / "store"))
-    names = [f"n{i}" for i in range(4)]
-    port = profile["topology"]["nodes"][0]["port_bytes_per_s"]
-    nodes = [{"name": name, "switch": "a", "port_bytes_per_s": port} for name in names]
-    document = {**profile, "machine": {**profile["machine"], "nodes": 4},
-                "topology": {"switches": [{"name": "a"}], "nodes": nodes}}  # fmt: skip
+    document = of_four(profile)
     file = tmp_path / "machine.json"
     file.write_text(json.dumps(document))
     learned = {**rule("bcast", "kary", "measured in an earlier run: 1 ms, library 2 ms", 65536, 98303), "blocked": True}
@@ -134,6 +130,48 @@ def test_what_runs_have_learned_holds(
     assert [row["bytes"] for row in shown["predicted"] if row["kept"] == "learned"] == [65536]
     assert used("bcast", file, 65536).startswith("kary:")
     assert learned in json.loads(file.read_text())["decisions"]["rules"]
+
+
+def of_four(profile: dict[str, Any]) -> dict[str, Any]:
+    """Returns the profile of four nodes with names."""
+    port = profile["topology"]["nodes"][0]["port_bytes_per_s"]
+    nodes = [{"name": f"n{i}", "switch": "a", "port_bytes_per_s": port} for i in range(4)]
+    return {**profile, "machine": {**profile["machine"], "nodes": 4},
+            "topology": {"switches": [{"name": "a"}], "nodes": nodes}}  # fmt: skip
+
+
+@pytest.mark.parametrize("options", [[], ["--no-keep"], ["--dry-run"]])
+def test_the_profile_is_kept_for_runs_to_find(
+    options: list[str], profile: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any
+) -> None:
+    """GIVEN a profile of Open MPI 5 with names of nodes THEN runs with each library that is decided for find it."""
+    monkeypatch.setenv("ANTIPHON_STORE", str(tmp_path / "store"))
+    file = tmp_path / "machine.json"
+    file.write_text(json.dumps(of_four(profile)))
+    words = ["tune", "--model", "barrier", "--whole", "-n", "4", "--profile", str(file), "--mpi", "openmpi,mpich"]
+    assert main([*words, *options]) == 0
+    kept = store.entries()
+    assert capsys.readouterr().err.count("kept: runs on these nodes find it") == len(kept)
+    assert [entry.mpi for entry in kept] == ([] if options else ["mpich-5", "openmpi-5"])
+    assert all(json.loads(entry.profile.read_text()) == json.loads(file.read_text()) for entry in kept if entry.profile)
+
+
+def test_decisions_that_a_tuning_has_written_meanwhile_stay(
+    profile: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """GIVEN a tuning that ends while the model decides THEN its decisions hold."""
+    file = tmp_path / "machine.json"
+    file.write_text(json.dumps(profile))
+    measured = rule("gather", "binary", "measured on 4 ranks at 64 KiB: 1.50 times the library's speed")
+    decide_all = modelled.decide_all
+
+    def slowly(*args: Any) -> list[modelled.Decided]:
+        file.write_text(json.dumps({**profile, "decisions": {"version": 1, "rules": [measured]}}))
+        return decide_all(*args)
+
+    monkeypatch.setattr(modelled, "decide_all", slowly)
+    run_model("gather", file, capsys)
+    assert json.loads(file.read_text())["decisions"]["rules"][0] == measured
 
 
 def test_without_ranks_or_library_it_says_what_to_give(profile: dict[str, Any]) -> None:

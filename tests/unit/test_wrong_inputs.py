@@ -228,6 +228,11 @@ traffic run.trace -n 4: -n is for --verify|traffic run.trace --mpi mpich: --mpi 
 traffic run.trace --hostfile nodes: --hostfile is for --verify|traffic run.trace --lab: --lab is for --verify
 traffic run.trace --bytes 8k: --bytes is for --verify|traffic run.trace --tolerance 1: --tolerance is for --verify
 traffic run.trace --collectives bcast: --collectives is for --verify
+tune --model --hostfile nodes: --hostfile is about measuring|tune --model --launcher srun: --launcher is about measuring
+tune --model --link-rate 1gbit: --link-rate is about measuring|tune --model --budget 60: --budget is about measuring
+tune --model --transport ofi: --transport is about measuring|tune --model --restart: --restart is about measuring
+tune --model --launcher-args x: --launcher-args is about measuring
+tune --model --map-by node: --map-by is about measuring
 """
 WRONG_VALUES = [words.split(" ") for line in VALUES.strip().splitlines() for words in line.split("|")]
 #: Answers by design: a hint instead of an error where nothing is named, and a list that ignores the rest.

@@ -22,12 +22,20 @@ def add_option(parser: argparse.ArgumentParser) -> None:
 
 
 def keep(document: Mapping[str, Any], file: Path, testbed: Testbed, libraries: Sequence[Mpi]) -> None:
-    """Keeps the profile for runs with each of these libraries, and says so. What prevents it is a warning."""
-    folders = testbed.stores()
+    """Keeps the profile where runs on the testbed find it."""
+    keep_in(testbed.stores(), document, file, [(mpi.family, mpi.version) for mpi in libraries])
+
+
+def keep_in(
+    folders: Sequence[Path | None], document: Mapping[str, Any], file: Path, libraries: Sequence[tuple[str, str]]
+) -> None:
+    """Keeps the profile for runs with each of these libraries, of a family and a version, and says so. What prevents it
+    is a warning.
+    """
     if not folders or document["machine"]["nodes"] < 2:
         return  # A lab that is about to go, or a single node, whose runs look for nothing.
     try:
-        paths = [store.save(document, (), folders, (mpi.family, mpi.version)) for mpi in libraries]
+        paths = [store.save(document, (), folders, library) for library in libraries]
     except AntiphonError as error:
         output.print_warning(f"not kept for runs to find: {error.message}")
         output.print_hint(f"`antiphon profile use {file} --hostfile NODES` does it later")

@@ -39,7 +39,7 @@ from antiphon.units import size_option
 
 if TYPE_CHECKING:
     from antiphon.tune.modelled import ModelledRules, Subject
-DEFAULT_MODES = "sync,throughput"
+DEFAULT_MODES, DEFAULT_BUDGET_S = "sync,throughput", 180.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--budget",
         type=_options.number,
-        default=180.0,
+        default=DEFAULT_BUDGET_S,
         metavar="SECONDS",
         help="for each library, everything included (default: 180)",
     )
@@ -120,18 +120,16 @@ def _decide_by_model(args: argparse.Namespace, request: driver.Request) -> int:
     """Writes decisions that rest on the probe's measurements only, for each library in turn."""
     from antiphon.tune import modelled
 
-    measuring = (("--modes", args.modes is not DEFAULT_MODES), ("--for-export", args.for_export),
-                 ("--restart", args.restart))  # fmt: skip
-    for option, given in measuring:
-        if given:
-            raise AntiphonError(f"{option} is about measuring, and --model measures nothing",
-                                hint="leave one of them away")  # fmt: skip
+    _refuse_measuring(args)
     profile = profiles.load(args.profile)
     names = args.mpi.split(",") if args.mpi else [None]
     subjects = [modelled.subject(profile, args.n, name) for name in names]
     answers = [_modelled(args, request, profile, subject) for subject in subjects]
     if not args.dry_run:
-        document.write(args.profile, profile)
+        document.update(args.profile, profile, lambda newest: _put_modelled(args, request, newest, answers))
+        if not args.no_keep:
+            libraries = [_library_of(profile, subject) for subject in subjects]
+            _keeping.keep_in(_stores(args), profiles.load(args.profile), args.profile, libraries)
     if args.json:
         shown = [answer.to_json() for answer in answers]
         output.print_json(shown[0] if len(shown) == 1 else shown)
@@ -144,22 +142,43 @@ def _decide_by_model(args: argparse.Namespace, request: driver.Request) -> int:
     return 0
 
 
+def _refuse_measuring(args: argparse.Namespace) -> None:
+    """Raises an error for options that do nothing where nothing is measured."""
+    own = (("--modes", args.modes is not DEFAULT_MODES), ("--for-export", args.for_export),
+           ("--restart", args.restart), ("--budget", args.budget != DEFAULT_BUDGET_S))  # fmt: skip
+    where = ("hostfile", "link_rate", "launcher", "launcher_args", "transport", "map_by")
+    for option in [*(name for name, given in own if given), *_options.given_where(args, *where)]:
+        raise AntiphonError(f"{option} is about measuring, and --model measures nothing",
+                            hint="leave one of them away")  # fmt: skip
+
+
 def _modelled(
     args: argparse.Namespace, request: driver.Request, profile: dict[str, Any], subject: Subject
 ) -> ModelledRules:
-    """Decides for one library, and puts the rules into the profile."""
+    """Decides for one library."""
     from antiphon.tune import modelled
 
-    before = known.of(profile, args.profile, _library_of(profile, subject.family), _stores(args))
+    before = _known_of(args, profile, subject)
     with _progress(subject.library.name) as (_say, advance):
         wanted = modelled.points(request.collectives, subject.machine, request.sizes, request.between, request.parts)
         decided = modelled.decide_all(wanted, subject, lambda done, total: advance(done, total, "predicting"), before)
     answer = modelled.ModelledRules(subject, decided)
     _warn(answer.complaints)
-    document.put_modelled(
-        profile, answer.rules, request.collectives, before, subject.family, subject.machine.ranks_per_node
-    )
     return answer
+
+
+def _known_of(args: argparse.Namespace, profile: Mapping[str, Any], subject: Subject) -> known.Knowledge:
+    return known.of(profile, args.profile, _library_of(profile, subject), _stores(args))
+
+
+def _put_modelled(
+    args: argparse.Namespace, request: driver.Request, profile: dict[str, Any], answers: Iterable[ModelledRules]
+) -> None:
+    """Puts the rules into the profile, behind what is known by now."""
+    for answer in answers:
+        subject = answer.subject
+        before, per_node = _known_of(args, profile, subject), subject.machine.ranks_per_node
+        document.put_modelled(profile, answer.rules, request.collectives, before, subject.family, per_node)
 
 
 def _warn(lines: Iterable[str]) -> None:
@@ -167,11 +186,12 @@ def _warn(lines: Iterable[str]) -> None:
         output.print_warning(line)
 
 
-def _library_of(profile: Mapping[str, Any], family: str) -> tuple[str, str]:
-    """Family and version, if the profile was measured with that library."""
+def _library_of(profile: Mapping[str, Any], subject: Subject) -> tuple[str, str]:
+    """Family and version: that which the profile was measured with, else that of the table ("openmpi-5.0")."""
     measured = profile["machine"].get("mpi", {})
-    name = str(measured.get("name", ""))
-    return family, str(measured.get("version", "")) if store.FAMILIES.get(name, name) == family else ""
+    name, version = str(measured.get("name", "")), str(measured.get("version", ""))
+    own = store.FAMILIES.get(name, name) == subject.family and version
+    return subject.family, version if own else subject.library.key.partition("-")[2]
 
 
 def _stores(args: argparse.Namespace) -> Sequence[Path | None]:
@@ -242,9 +262,12 @@ def _tune(
     outcome = conclusions.draw(request, here, wanted, state)
     told = json_document(measured)
     outcome.wrong, outcome.skipped = told["wrong"], told["skipped"]
-    document.put_rules(profile, outcome.rules)
-    document.put_evidence(profile, outcome.evidence)
-    document.write(args.profile, profile)
+
+    def put(newest: dict[str, Any]) -> None:
+        document.put_rules(newest, outcome.rules)
+        document.put_evidence(newest, outcome.evidence)
+
+    document.update(args.profile, profile, put)
     state.close(complete=True)
     return outcome
 

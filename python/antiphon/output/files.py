@@ -7,16 +7,21 @@ A link stays a link and its target is written; devices, pipes and what is under 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import stat
 import tempfile
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from antiphon.errors import EXIT_FAILURE, EXIT_USAGE, AntiphonError
 
 #: Files that a command reads, by their paths; what has no such name, or is None, is none of them.
 Sources = Iterable[str | Path | None]
+
+#: Somebody may hold the lock for hours, as `flock DIRECTORY antiphon …` does.
+_LOCK_TRIES, _LOCK_PAUSE_S = 200, 0.01
 
 ANOTHER = "name another file, or make room for this one"
 
@@ -86,6 +91,23 @@ def write(path: Path, content: bytes | str) -> None:
             _replace(target, data)
     except (OSError, ValueError) as error:
         raise _refused(path, error) from None
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Keeps others out who lock the same file, between reading and replacing it. It is its directory's lock, since the
+    file itself is replaced. Who cannot have it soon goes on without: files are replaced whole.
+    """
+    with contextlib.ExitStack() as held:
+        with contextlib.suppress(OSError):
+            folder = os.open((replaced(path) or path).absolute().parent, os.O_RDONLY)
+            held.callback(os.close, folder)
+            for _ in range(_LOCK_TRIES):
+                with contextlib.suppress(BlockingIOError):
+                    fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                time.sleep(_LOCK_PAUSE_S)
+        yield
 
 
 def replaced(path: Path) -> Path | None:

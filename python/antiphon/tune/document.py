@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -115,6 +115,14 @@ def write(path: Path, document: Mapping[str, Any]) -> None:
     """Checks the document, then writes it whole or not at all."""
     profile.check(document, str(path))
     files.write(path, render(document) + "\n")
+
+
+def update(path: Path, begun: dict[str, Any], change: Callable[[dict[str, Any]], None]) -> None:
+    """Changes the profile as it is now: another tuning may have written it since. Where there is none, `begun` is."""
+    with files.locked(path):
+        newest = profile.load(path) if path.exists() else begun
+        change(newest)
+        write(path, newest)
 
 
 def render(value: Any, depth: int = 0) -> str:
