@@ -9,7 +9,7 @@ import itertools
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -64,6 +64,26 @@ def _environment() -> Iterator[None]:
     yield
     for name in os.environ.keys() - before.keys() - {"PYTEST_CURRENT_TEST"}:
         del os.environ[name]
+
+
+@contextlib.contextmanager
+def _closed(folder: Path) -> Iterator[None]:
+    mode, is_root = folder.stat().st_mode, os.geteuid() == 0
+    folder.chmod(0)
+    if is_root:
+        os.setresuid(59211, 59211, 0)
+    try:
+        yield
+    finally:
+        if is_root:
+            os.setresuid(0, 0, 0)
+        folder.chmod(mode)
+
+
+@pytest.fixture
+def closed() -> Callable[[Path], contextlib.AbstractContextManager[None]]:
+    """Returns what makes a folder one that nobody may enter. Root may, and so it is another user meanwhile."""
+    return _closed
 
 
 @pytest.fixture(scope="session")

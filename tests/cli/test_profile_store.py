@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -138,32 +136,15 @@ def test_without_a_cache_nothing_is_written(
     assert "neither XDG_CACHE_HOME nor HOME is set" in nowhere.detail and "1 set of nodes" in read.detail
 
 
-@contextlib.contextmanager
-def anybody() -> Iterator[None]:
-    """Root may enter all directories, so it is another user meanwhile."""
-    if os.geteuid() != 0:
-        yield
-        return
-    os.setresuid(59211, 59211, 0)
-    try:
-        yield
-    finally:
-        os.setresuid(0, 0, 0)
-
-
 def test_a_home_that_may_not_be_entered_is_no_store(
-    tmp_path: Path, known_here: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, known_here: Path, monkeypatch: pytest.MonkeyPatch, closed: Callable[[Path], Any]
 ) -> None:
     """GIVEN a directory of the store that another user owns THEN doctor warns, and all else finds nothing there."""
-    tmp_path.chmod(0)
     monkeypatch.setenv("ANTIPHON_STORE", f"{known_here}:{known_here}")
-    try:
-        with anybody():
-            found = store.entries()
-            before = knowledge.of(of_nodes(*FOUR), None, ("openmpi", "5.0.11"), store.directories())
-            written, read = profiles.checks()
-    finally:
-        tmp_path.chmod(0o700)
+    with closed(tmp_path):
+        found = store.entries()
+        before = knowledge.of(of_nodes(*FOUR), None, ("openmpi", "5.0.11"), store.directories())
+        written, read = profiles.checks()
     assert (found, before.files) == ([], [])
     assert (written.status, written.detail) == (
         "warn", f"{known_here} cannot be written: runs cannot keep what they learn"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from antiphon.errors import AntiphonError
-from antiphon.mpi import Mpi, abi_of, elf, is_libmpi, library
+from antiphon.mpi import Mpi, abi_of, elf, is_libmpi, library, search
 
 
 @pytest.mark.parametrize(("soname", "abi"), [
@@ -50,6 +50,15 @@ def test_open_mpi_with_the_name_of_mpich_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(library, "library_version", lambda path: "Open MPI v1.10.7, package: old")
     with pytest.raises(AntiphonError, match=r"Open MPI 1\.10\.7"):
         library.identify(file)
+
+
+def test_directories_that_may_not_be_entered_have_no_library(tmp_path, monkeypatch, closed):
+    """GIVEN a PATH and a prefix in another user's home THEN they are passed over."""
+    monkeypatch.setenv("PATH", f"{tmp_path}/home/bin")
+    with closed(tmp_path):
+        found = list(search.candidates({"PATH": f"{tmp_path}/home/bin", "MPI_HOME": f"{tmp_path}/home"}))
+        launcher = library._prefix_and_launcher(tmp_path / "home" / "lib" / "libmpi.so.40", "nobody's")[1]
+    assert launcher is None and not any(path.is_relative_to(tmp_path) for path in found)
 
 
 def test_a_library_that_does_not_load_is_still_described(tmp_path):

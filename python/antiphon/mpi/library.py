@@ -172,7 +172,11 @@ def _prefix_and_launcher(libmpi: Path, family: str) -> tuple[Path, Path | None]:
 def _launcher_in(folder: Path, family: str) -> Path | None:
     for name in LAUNCHERS.get(family, LAUNCHERS["mpich"]):
         path = folder / name
-        if path.is_file() and os.access(path, os.X_OK) and launcher_family(path) == family.replace("mpiabi", "mpich"):
+        if (
+            os.path.isfile(path)
+            and os.access(path, os.X_OK)
+            and launcher_family(path) == family.replace("mpiabi", "mpich")
+        ):
             return path
     return None
 

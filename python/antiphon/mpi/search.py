@@ -40,13 +40,14 @@ def candidates(env: Mapping[str, str]) -> Iterator[Path]:
     prefixes = [*sorted(own.glob("mpi/*")), own]
     prefixes += [Path(env[name]) for name in PREFIX_VARIABLES if env.get(name)]
     for folder in filter(None, env.get("PATH", "").split(":")):
-        if any(Path(folder, name).is_file() for name in ("mpirun", "mpiexec", "mpiexec.hydra")):
+        if any(os.path.isfile(Path(folder, name)) for name in ("mpirun", "mpiexec", "mpiexec.hydra")):
             prefixes += [Path(os.path.abspath(folder)).parent, Path(folder).resolve().parent]
     system = sorted(Path("/usr/lib").glob("*-linux-gnu"))
     prefixes += [base / name for base in [*system, Path("/usr/lib64")] for name in ("openmpi", "mpich")]
     prefixes += [Path("/usr"), Path("/usr/local")]
     for prefix in dict.fromkeys(prefixes):
-        yield from libraries_in(prefix)
+        with contextlib.suppress(PermissionError):  # PATH may lead through another user's home, as in containers.
+            yield from libraries_in(prefix)
     for name, paths in elf.linker_cache().items():
         if abi_of(name):
             yield from paths
