@@ -50,14 +50,14 @@ HOOKS = {
     "mpi_init": ("before_init()", "after_init()"),
     "mpi_init_thread": ("before_init()", "after_init()"),
     "mpi_session_init": ("before_session()", ""),
-    "mpi_finalize": ("before_finalize()", "after_finalize()"),
+    "mpi_finalize": ("const Finalizing finalizing", ""),
     "mpi_comm_set_info": ("", "apply_info(comm, info)"),
     "mpi_comm_dup_with_info": ("", "apply_info(*newcomm, info)"),
     "mpi_comm_free": ("const FreeingComm freeing(comm)", ""),
     "mpi_comm_disconnect": ("const FreeingComm freeing(comm)", ""),
     "mpi_comm_idup": ("note_idup()", ""),
     "mpi_comm_idup_with_info": ("note_idup()", ""),
-}
+} | {f"mpi_comm_{name}": ("", "note_connection()") for name in ("spawn", "spawn_multiple", "accept", "connect", "join")}
 # These are tried first; a function that returns true has done the call.
 INSTEAD = {
     f"mpi_{name}": f"reordering::{name}"

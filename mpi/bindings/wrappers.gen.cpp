@@ -876,6 +876,41 @@ static int do_Comm_idup_with_info(decltype(library.Comm_idup_with_info) next, MP
 }
 ANTIPHON_ENTRY_POINTS(Comm_idup_with_info, (Word comm, Word info, Word newcomm, Word request), comm, info, newcomm, request)
 
+static int do_Comm_spawn(decltype(library.Comm_spawn) next, const char* command, char* argv[], int maxprocs, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* intercomm, int array_of_errcodes[]) {
+  const int result = next(command, argv, maxprocs, info, root, comm, intercomm, array_of_errcodes);
+  if (result == MPI_SUCCESS) note_connection();
+  return result;
+}
+ANTIPHON_ENTRY_POINTS(Comm_spawn, (Word command, Word argv, Word maxprocs, Word info, Word root, Word comm, Word intercomm, Word array_of_errcodes), command, argv, maxprocs, info, root, comm, intercomm, array_of_errcodes)
+
+static int do_Comm_spawn_multiple(decltype(library.Comm_spawn_multiple) next, int count, char* array_of_commands[], char** array_of_argv[], const int array_of_maxprocs[], const MPI_Info array_of_info[], int root, MPI_Comm comm, MPI_Comm* intercomm, int array_of_errcodes[]) {
+  const int result = next(count, array_of_commands, array_of_argv, array_of_maxprocs, array_of_info, root, comm, intercomm, array_of_errcodes);
+  if (result == MPI_SUCCESS) note_connection();
+  return result;
+}
+ANTIPHON_ENTRY_POINTS(Comm_spawn_multiple, (Word count, Word array_of_commands, Word array_of_argv, Word array_of_maxprocs, Word array_of_info, Word root, Word comm, Word intercomm, Word array_of_errcodes), count, array_of_commands, array_of_argv, array_of_maxprocs, array_of_info, root, comm, intercomm, array_of_errcodes)
+
+static int do_Comm_accept(decltype(library.Comm_accept) next, const char* port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* newcomm) {
+  const int result = next(port_name, info, root, comm, newcomm);
+  if (result == MPI_SUCCESS) note_connection();
+  return result;
+}
+ANTIPHON_ENTRY_POINTS(Comm_accept, (Word port_name, Word info, Word root, Word comm, Word newcomm), port_name, info, root, comm, newcomm)
+
+static int do_Comm_connect(decltype(library.Comm_connect) next, const char* port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* newcomm) {
+  const int result = next(port_name, info, root, comm, newcomm);
+  if (result == MPI_SUCCESS) note_connection();
+  return result;
+}
+ANTIPHON_ENTRY_POINTS(Comm_connect, (Word port_name, Word info, Word root, Word comm, Word newcomm), port_name, info, root, comm, newcomm)
+
+static int do_Comm_join(decltype(library.Comm_join) next, int fd, MPI_Comm* intercomm) {
+  const int result = next(fd, intercomm);
+  if (result == MPI_SUCCESS) note_connection();
+  return result;
+}
+ANTIPHON_ENTRY_POINTS(Comm_join, (Word fd, Word intercomm), fd, intercomm)
+
 static int do_Init(decltype(library.Init) next, int* argc, char*** argv) {
   before_init();
   const int result = next(argc, argv);
@@ -900,9 +935,8 @@ static int do_Session_init(decltype(library.Session_init) next, MPI_Info info, M
 ANTIPHON_ENTRY_POINTS(Session_init, (Word info, Word errhandler, Word session), info, errhandler, session)
 
 static int do_Finalize(decltype(library.Finalize) next) {
-  before_finalize();
+  const Finalizing finalizing;
   const int result = next();
-  if (result == MPI_SUCCESS) after_finalize();
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Finalize, ())

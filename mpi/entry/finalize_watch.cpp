@@ -32,6 +32,7 @@ constexpr std::chrono::seconds abort_takes_at_most{2};
 constexpr std::chrono::milliseconds launcher_reads_within{300};
 
 std::atomic<bool> has_returned{false};
+std::atomic<bool> is_connected{false};
 
 /// Writes what the program has printed: units of Fortran first, if its runtime is there.
 void flush_output() {
@@ -76,7 +77,9 @@ void await_return(const Watch& w) {
 
 int begin(MPI_Comm, int, void* watch, void*) {
   const std::unique_ptr<Watch> w(static_cast<Watch*>(watch));
-  PMPI_Barrier(MPI_COMM_WORLD);
+  int any_connected = is_connected ? 1 : 0;
+  PMPI_Allreduce(MPI_IN_PLACE, &any_connected, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  if (any_connected != 0) return MPI_SUCCESS;
   try {
     std::thread(await_return, *w).detach();
   } catch (const std::system_error&) {
@@ -102,6 +105,8 @@ void prepare_finalize_watch() {
   std::unique_ptr<Watch> watch(new Watch{limit_s, rank, known});
   if (call_in_finalize(begin, watch.get())) static_cast<void>(watch.release());
 }
+
+void note_connection() { is_connected = true; }
 
 void finalize_returned() { has_returned = true; }
 

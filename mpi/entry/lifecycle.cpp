@@ -138,13 +138,13 @@ void after_init() {
   }
 }
 
-void before_finalize() {
+Finalizing::Finalizing() {
   stop_progress_thread();
   progress_hook::before_finalize();
   if (!ends_in_finalize) end();
 }
 
-void after_finalize() {
+Finalizing::~Finalizing() {
   finalize_returned();
   write_learned();
 }

@@ -10,10 +10,16 @@ void before_init();
 void before_session();
 /// Reads the settings and distributes them; called after the program's MPI_Init(_thread) has succeeded.
 void after_init();
-/// Called before the library's MPI_Finalize. The summary is written, and all state freed, in there, after what the
+
+/// Lasts as long as the library's MPI_Finalize. The summary is written, and all state freed, in there, after what the
 /// program does by attributes of MPI_COMM_SELF.
-void before_finalize();
-/// Runs where the library has left MPI_Finalize: what takes time keeps no other rank waiting, or polling, here.
-void after_finalize();
+class Finalizing {
+ public:
+  Finalizing();
+  /// The library has left MPI_Finalize, with an error or without: what takes time keeps no other rank waiting here.
+  ~Finalizing();
+  Finalizing(const Finalizing&) = delete;
+  Finalizing& operator=(const Finalizing&) = delete;
+};
 
 }  // namespace antiphon::mpi

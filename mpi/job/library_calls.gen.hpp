@@ -70,6 +70,11 @@ struct LibraryCalls {
   decltype(&PMPI_Cart_sub) Cart_sub = nullptr;
   decltype(&PMPI_Comm_idup) Comm_idup = nullptr;
   decltype(&PMPI_Comm_idup_with_info) Comm_idup_with_info = nullptr;
+  decltype(&PMPI_Comm_spawn) Comm_spawn = nullptr;
+  decltype(&PMPI_Comm_spawn_multiple) Comm_spawn_multiple = nullptr;
+  decltype(&PMPI_Comm_accept) Comm_accept = nullptr;
+  decltype(&PMPI_Comm_connect) Comm_connect = nullptr;
+  decltype(&PMPI_Comm_join) Comm_join = nullptr;
   decltype(&PMPI_Init) Init = nullptr;
   decltype(&PMPI_Init_thread) Init_thread = nullptr;
   decltype(&PMPI_Session_init) Session_init = nullptr;
@@ -297,6 +302,11 @@ inline constexpr std::array library_call_names{
     "Cart_sub",
     "Comm_idup",
     "Comm_idup_with_info",
+    "Comm_spawn",
+    "Comm_spawn_multiple",
+    "Comm_accept",
+    "Comm_connect",
+    "Comm_join",
     "Init",
     "Init_thread",
     "Session_init",
@@ -535,6 +545,11 @@ extern const LibraryCalls narrow_calls;
 #define PMPI_Cart_sub ::antiphon::mpi::library.Cart_sub
 #define PMPI_Comm_idup ::antiphon::mpi::library.Comm_idup
 #define PMPI_Comm_idup_with_info ::antiphon::mpi::library.Comm_idup_with_info
+#define PMPI_Comm_spawn ::antiphon::mpi::library.Comm_spawn
+#define PMPI_Comm_spawn_multiple ::antiphon::mpi::library.Comm_spawn_multiple
+#define PMPI_Comm_accept ::antiphon::mpi::library.Comm_accept
+#define PMPI_Comm_connect ::antiphon::mpi::library.Comm_connect
+#define PMPI_Comm_join ::antiphon::mpi::library.Comm_join
 #define PMPI_Init ::antiphon::mpi::library.Init
 #define PMPI_Init_thread ::antiphon::mpi::library.Init_thread
 #define PMPI_Session_init ::antiphon::mpi::library.Session_init

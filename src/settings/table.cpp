@@ -72,8 +72,10 @@ constexpr std::array variables{
              .takes = Takes::whole_number,
              .max = INT32_MAX,
              .initial = "300",
-             .meaning = "end the run, with exit code 124, if all ranks have come to `MPI_Finalize` and stay "
-                        "there for so long; 0: never. With MPICH 4.0 over UCX the default is 10"},
+             .meaning =
+                 "end the run, with exit code 124, if all ranks have come to `MPI_Finalize` and stay "
+                 "there for so long; 0: never. With MPICH 4.0 over UCX the default is 10. Ranks that have spawned "
+                 "processes, or are connected to others, may stay"},
     Variable{.name = "ANTIPHON_FORCE",
              .form = "SPEC",
              .meaning = "force algorithms",

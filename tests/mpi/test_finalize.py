@@ -42,6 +42,22 @@ def test_what_a_program_does_in_finalize_has_time(
     assert result.text.count(" has worked") == 2 and TOO_LONG not in result.text, result.text
 
 
+def test_a_program_may_go_on_after_finalize_has_failed(
+    wheel: Mpi, compiled: Callable[..., Path], run_ranks: Callable[..., object]
+) -> None:
+    """GIVEN an MPI_Finalize that returns with an error THEN what the program does afterwards takes its time."""
+    library = compiled(wheel, [PROGRAMS / "finalize_fails.c"], "-shared", "-fPIC")
+    program = compiled(wheel, [PROGRAMS / "finalize.c"], "-Wl,--no-as-needed", str(library))
+    result = run_ranks(wheel, 2, [program], ANTIPHON_FINALIZE_SECONDS="1")
+    assert result.returncode == 0, result.text
+    assert result.text.count(" is done") == 2 and TOO_LONG not in result.text, result.text
+
+
+def test_ranks_wait_for_processes_that_they_have_spawned(native: Mpi, verified: Callable[..., Any]) -> None:
+    """GIVEN ranks in MPI_Finalize that are connected to one that works THEN the run ends when that has ended."""
+    verified(native, 2, "connected.c", limit_s=40, ANTIPHON_FINALIZE_SECONDS="1")
+
+
 @pytest.mark.parametrize("threads", [(), ("threads",)], ids=["single", "threads"])
 def test_what_attributes_of_the_process_do_goes_on(
     wheel: Mpi, threads: tuple[str, ...], verified: Callable[..., Any]

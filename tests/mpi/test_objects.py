@@ -20,8 +20,9 @@ LIFE_CYCLE = {"Init", "Init_thread", "Session_init", "Finalize", "Comm_set_info"
 DUPLICATES = {"Comm_dup", "Comm_dup_with_info", "Comm_idup", "Comm_idup_with_info"}
 PARTS = {"Comm_split", "Comm_split_type", "Comm_create", "Cart_sub"}
 TOPOLOGY = {"Cart_create", "Graph_create", "Dist_graph_create", "Dist_graph_create_adjacent"}
+CONNECTIONS = {"Comm_spawn", "Comm_spawn_multiple", "Comm_accept", "Comm_connect", "Comm_join"}
 NO_BUFFER = LIFE_CYCLE | DUPLICATES | PARTS | TOPOLOGY | {"Barrier", "Barrier_init", "Ibarrier", "Win_create_dynamic"}
-NO_BUFFER |= {"Op_free", "Type_free", "Comm_free", "Comm_disconnect"}
+NO_BUFFER |= CONNECTIONS | {"Op_free", "Type_free", "Comm_free", "Comm_disconnect"}
 #: What Open MPI calls when it starts, and by which the ranks tell each other that they load the object.
 PMIX = {f"{prefix}PMIx_{name}" for prefix in ("", "OPAL_MCA_PMIX3X_") for name in ("Init", "Put")}
 
