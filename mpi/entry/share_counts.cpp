@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
+#include <utility>
 
 #include "run/library_progress.hpp"
 
@@ -68,6 +69,7 @@ int share_counts(Problem& p, const std::function<int(std::int64_t* sizes)>& tell
 }
 
 int SharedCounts::begin(Problem& p, MPI_Comm comm) {
+  told_ = nullptr;
   if (p.collective == Collective::alltoallv) {
     told_ = room_for_all(p);
     return PMPI_Iallgather(p.send_bytes.data(), p.size, MPI_INT64_T, told_->data(), p.size, MPI_INT64_T, comm,
@@ -79,7 +81,7 @@ int SharedCounts::begin(Problem& p, MPI_Comm comm) {
 bool SharedCounts::ready(Problem& p) {
   if (request_ == MPI_REQUEST_NULL) return true;
   if (!is_over(request_)) return false;
-  if (told_) p.all_counts = told_;
+  if (told_) p.all_counts = std::move(told_);
   else set_offsets(p);
   return true;
 }

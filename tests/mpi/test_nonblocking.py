@@ -182,6 +182,14 @@ def test_outstanding(mpi: Mpi, mode: str, verified: Check) -> None:
         assert result.used("ialltoall").keys() - {"library"}
 
 
+def test_counts_of_one_rank_after_all_ranks_counts(native: Mpi, verified: Check) -> None:
+    """GIVEN a call that takes all counts THEN later ones on the communicator, whose root knows them, are right."""
+    force = "*:on;alltoallv:nested;scatterv:binomial;gatherv:binomial"
+    result = verified(native, 4, "outstanding.c", "counts", ANTIPHON_FORCE=force, ANTIPHON_NODES="a,a,b,b", limit_s=40)
+    for call, way in {"alltoallv": "nested", "scatterv": "binomial", "gatherv": "binomial"}.items():
+        assert not has_hook(native) or result.used(f"i{call}").keys() == {way}
+
+
 def test_progress_thread(wheel: Mpi, compiled: Callable[..., Path], run_ranks: Callable[..., Any]) -> None:
     """GIVEN a core that no rank uses and MPI_THREAD_MULTIPLE THEN operations end while all ranks sleep."""
     if len(os.sched_getaffinity(0)) < 2:

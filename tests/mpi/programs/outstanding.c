@@ -7,6 +7,7 @@
  *              operation which those ranks have started
  *   lifetimes  communicators, datatypes and operations are freed while calls that use them are under way, or between
  *              starts of a persistent one; counts that only a root knows
+ *   counts     an exchange whose schedule takes all counts, then calls with counts that only a root knows
  *   late       one rank starts late and after messages that it needs from the others */
 #include <mpi.h>
 #include <pthread.h>
@@ -269,6 +270,38 @@ static void gather_lengths(int number) {
     for (int i = 0; i < counts[r]; i++) wrong += got[places[r] + i] != value(2, r, root, number, i);
 }
 
+/* The same for the other direction. */
+static void scatter_lengths(int number) {
+  static int sent[most_ranks * block], got[block];
+  int counts[most_ranks], places[most_ranks], root = number % size, end = 0;
+  MPI_Request request;
+  for (int r = 0; r < size; r++) {
+    counts[r] = (r * 37 + number * 11) % block;
+    places[r] = end;
+    for (int i = 0; i < counts[r]; i++) sent[end + i] = value(3, root, r, number, i);
+    end += counts[r];
+  }
+  MPI_Iscatterv(sent, counts, places, MPI_INT, got, counts[rank], MPI_INT, root, MPI_COMM_WORLD, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  for (int i = 0; i < counts[rank]; i++) wrong += got[i] != value(3, root, rank, number, i);
+}
+
+static void exchange_lengths(int number) {
+  static int sent[most_ranks * block], got[most_ranks * block];
+  int to[most_ranks], from[most_ranks], places[most_ranks];
+  MPI_Request request;
+  for (int r = 0; r < size; r++) {
+    to[r] = (rank * 13 + r * 37 + number) % block;
+    from[r] = (r * 13 + rank * 37 + number) % block;
+    places[r] = r * block;
+    for (int i = 0; i < to[r]; i++) sent[places[r] + i] = value(4, rank, r, number, i);
+  }
+  MPI_Ialltoallv(sent, to, places, MPI_INT, got, from, places, MPI_INT, MPI_COMM_WORLD, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  for (int r = 0; r < size; r++)
+    for (int i = 0; i < from[r]; i++) wrong += got[places[r] + i] != value(4, r, rank, number, i);
+}
+
 static void late(void) {
   static Operation operations[6];
   MPI_Request requests[6];
@@ -304,6 +337,13 @@ int main(int argc, char** argv) {
     persistent_lifetimes();
     for (int number = 0; number < 8; number++) reduce_pairs(number);
     for (int number = 0; number < 8; number++) gather_lengths(number);
+  } else if (strcmp(mode, "counts") == 0) {
+    for (int number = 0; number < 4; number++) {
+      exchange_lengths(number);
+      scatter_lengths(number);
+      exchange_lengths(number);
+      gather_lengths(number);
+    }
   } else if (strcmp(mode, "late") == 0) late();
   tell_verdict(wrong);
   MPI_Finalize();
