@@ -237,8 +237,8 @@ bool CommState::in_use() const { return holds_ > 0 || (nonblocking_ && nonblocki
 NonblockingCalls& CommState::nonblocking() {
   if (nonblocking_) return *nonblocking_;
   const auto exchange = [this](const Choice& choice) {
-    const bool in_step = decisions_.rotates(choice);
-    return is_exchange(choice, in_step) ? make_exchange(choice, in_step, Exchange::default_first_tag, true) : nullptr;
+    const bool in_step = choice.algorithm->credit == CreditWay::in_step;
+    return make_exchange(choice, in_step, Exchange::default_first_tag, true);
   };
   nonblocking_ = std::make_unique<NonblockingCalls>(NonblockingCalls::Provider{
       .rank = rank(),
@@ -247,6 +247,7 @@ NonblockingCalls& CommState::nonblocking() {
       .schedule = [this](const Problem& problem, const Choice& choice) { return prepare(problem, choice, true); },
       .node_memory_ready = [this] { return node_memory_ready(); },
       .node_memory = [this] { return node_memory_->get(); },
+      .is_exchange = [this](const Choice& choice) { return is_exchange(choice, decisions_.rotates(choice)); },
       .exchange = exchange,
       .comm_for_errors = [this] { return comm_for_errors(); },
   });

@@ -21,8 +21,8 @@ namespace antiphon::mpi {
 
 namespace {
 
-/// A communicator keeps this many schedules that no call uses.
-constexpr std::size_t most_idle_schedules = 64;
+/// A communicator keeps this many schedules that no call uses, and as many exchanges.
+constexpr std::size_t most_idle = 64;
 
 }  // namespace
 
@@ -37,6 +37,7 @@ class NonblockingCall final : public Operation {
     description_ = describe(owned_->get(), provider.rank, provider.size);
     problem_ = std::move(problem);
     choice_ = choice;
+    is_exchange_ = provider.is_exchange(choice);
     tag_base_ = tag_base;
     runs_ = false;
     attended_.begin(now_s());
@@ -69,7 +70,7 @@ class NonblockingCall final : public Operation {
     ProgramRequest request = request_;
     const int rc = rc_;
     // The next call may take this object from here on.
-    calls_.put_back(std::move(schedule_), std::move(exchange_), this);
+    calls_.put_back(std::move(schedule_), std::move(exchange_), choice_, this);
     request.end(rc);
   }
 
@@ -103,8 +104,8 @@ class NonblockingCall final : public Operation {
   }
 
   int prepare() {
-    exchange_ = calls_.take_exchange(choice_);
-    if (exchange_) {
+    if (is_exchange_) {
+      exchange_ = calls_.take_exchange(choice_);
       exchange_->use_tags(tag_base_);
       exchange_->set_unattended(calls_.left_alone_.at_once_bytes());
       exchange_->prepare(problem_, way());
@@ -138,6 +139,7 @@ class NonblockingCall final : public Operation {
   Problem problem_;
   SharedCounts counts_;
   Choice choice_;
+  bool is_exchange_ = false;  ///< since the call started: the program may ask for other choices before it runs
   LeftAlone::Call attended_;
   int tag_base_ = 0;
   Staging staging_;
@@ -181,20 +183,21 @@ std::unique_ptr<PreparedSchedule> NonblockingCalls::take_schedule(const Problem&
 }
 
 std::unique_ptr<Exchange> NonblockingCalls::take_exchange(const Choice& choice) {
-  if (choice.algorithm->credit == CreditWay::none) return nullptr;
-  if (exchange_parameters_ != choice.parameters) exchanges_.clear();
-  exchange_parameters_ = choice.parameters;
-  if (exchanges_.empty()) return provider_.exchange(choice);
-  std::unique_ptr<Exchange> taken = std::move(exchanges_.back());
-  exchanges_.pop_back();
-  return taken;
+  for (auto one = exchanges_.rbegin(); one != exchanges_.rend(); ++one) {
+    if (one->algorithm != choice.algorithm || one->parameters != choice.parameters) continue;
+    std::unique_ptr<Exchange> taken = std::move(one->exchange);
+    exchanges_.erase(std::next(one).base());
+    return taken;
+  }
+  return provider_.exchange(choice);
 }
 
 void NonblockingCalls::put_back(std::unique_ptr<PreparedSchedule> schedule, std::unique_ptr<Exchange> exchange,
-                                NonblockingCall* call) {
+                                const Choice& choice, NonblockingCall* call) {
   if (schedule) schedules_.push_back(std::move(schedule));
-  if (schedules_.size() > most_idle_schedules) schedules_.erase(schedules_.begin());
-  if (exchange) exchanges_.push_back(std::move(exchange));
+  if (schedules_.size() > most_idle) schedules_.erase(schedules_.begin());
+  if (exchange) exchanges_.push_back({choice.algorithm, choice.parameters, std::move(exchange)});
+  if (exchanges_.size() > most_idle) exchanges_.erase(exchanges_.begin());
   idle_.push_back(call);
   --under_way_;
 }

@@ -33,7 +33,9 @@ class NonblockingCalls {
     std::function<bool()> node_memory_ready;
     /// Returns that memory then; null if they have none, which is alike on all of them.
     std::function<NodeMemory*()> node_memory;
-    /// Makes what carries out the choice by the credit protocol; null if that does not.
+    /// Tells whether the credit protocol carries out the choice of a call that starts now; the same on all ranks.
+    std::function<bool(const Choice&)> is_exchange;
+    /// Makes what carries out such a choice.
     std::function<std::unique_ptr<Exchange>(const Choice&)> exchange;
     /// Returns a communicator whose error handler hears of errors.
     std::function<MPI_Comm()> comm_for_errors;
@@ -53,14 +55,20 @@ class NonblockingCalls {
 
   std::unique_ptr<PreparedSchedule> take_schedule(const Problem& problem, const Choice& choice);
   std::unique_ptr<Exchange> take_exchange(const Choice& choice);
-  void put_back(std::unique_ptr<PreparedSchedule> schedule, std::unique_ptr<Exchange> exchange, NonblockingCall* call);
+  void put_back(std::unique_ptr<PreparedSchedule> schedule, std::unique_ptr<Exchange> exchange, const Choice& choice,
+                NonblockingCall* call);
 
+  /// An exchange serves calls of the choice that it was made for, and no others: ranks may end calls in any order.
+  struct IdleExchange {
+    const Algorithm* algorithm;
+    Parameters parameters;
+    std::unique_ptr<Exchange> exchange;
+  };
   Provider provider_;
   std::vector<std::unique_ptr<NonblockingCall>> calls_;
   std::vector<NonblockingCall*> idle_;
   std::vector<std::unique_ptr<PreparedSchedule>> schedules_;  ///< that no call uses, as those that follow
-  std::vector<std::unique_ptr<Exchange>> exchanges_;
-  Parameters exchange_parameters_;
+  std::vector<IdleExchange> exchanges_;
   StepRetry step_retry_;
   LeftAlone left_alone_;
   std::atomic<int> under_way_{0};

@@ -14,6 +14,7 @@ from antiphon.mpi import Mpi
 
 Check = Callable[..., Any]
 PROGRAMS = Path(__file__).resolve().parent / "programs"
+INCLUDE = [f"-I{PROGRAMS.parents[2] / 'include'}"]
 
 #: Each has a nonblocking form that becomes a schedule.
 COLLECTIVES = [
@@ -188,6 +189,14 @@ def test_counts_of_one_rank_after_all_ranks_counts(native: Mpi, verified: Check)
     result = verified(native, 4, "outstanding.c", "counts", ANTIPHON_FORCE=force, ANTIPHON_NODES="a,a,b,b", limit_s=40)
     for call, way in {"alltoallv": "nested", "scatterv": "binomial", "gatherv": "binomial"}.items():
         assert not has_hook(native) or result.used(f"i{call}").keys() == {way}
+
+
+@pytest.mark.parametrize("mode", ["limits", "ways"])
+def test_choices_that_change_beside_calls(native: Mpi, mode: str, verified: Check) -> None:
+    """GIVEN calls of two choices that end in another order on each rank THEN all ranks do the next call alike."""
+    nodes = {"ANTIPHON_NODES": "a,b,c", "ANTIPHON_LINK_BITS_PER_S": "100000000"}
+    result = verified(native, 3, "choices.c", mode, options=INCLUDE, ANTIPHON_FORCE="alltoallv:on", limit_s=40, **nodes)
+    assert not has_hook(native) or "library" not in result.used("ialltoallv")
 
 
 def test_progress_thread(wheel: Mpi, compiled: Callable[..., Path], run_ranks: Callable[..., Any]) -> None:
