@@ -8,6 +8,7 @@
 #include <mutex>
 #include <vector>
 
+#include "call/long_type.hpp"
 #include "call/type_contents.hpp"
 #include "job/own_comms.hpp"
 
@@ -136,11 +137,6 @@ std::int64_t chunk_elements(const TypeInfo& info) {
   return std::max<std::int64_t>(1, most_bytes / std::max<std::int64_t>(1, info.size_bytes));
 }
 
-/// MPI_Pack takes no element of more bytes than an int counts.
-bool can_pack(const TypeInfo& info) {
-  return info.contiguous || info.layout || info.size_bytes <= std::numeric_limits<int>::max();
-}
-
 /// Sends to MPI_PROC_NULL, which reads no memory: the library says whether it takes this type in a message at all.
 bool committed(MPI_Datatype type) {
   char nothing = 0;
@@ -164,7 +160,6 @@ bool kept_info(MPI_Datatype type, TypeInfo& info) {
       measure(type, *fresh);
       fresh->contiguous = layout_is_plain(type);
       if (!fresh->contiguous) fresh->layout = layout_of(type);
-      if (!can_pack(*fresh)) return false;
       fresh->element = element_within(type);
       PMPI_Type_set_attr(type, keyval, fresh.get());
       kept = fresh.release();
@@ -210,6 +205,28 @@ int unpack_some(const std::byte* from, int bytes, void* to, int count, MPI_Datat
   return PMPI_Unpack(from, bytes, &position, shifted.buffer(), 1, shifted.type(), MPI_COMM_SELF);
 }
 
+/// PMPI_Pack takes no element of more bytes than an int counts.
+bool is_long(const TypeInfo& info) { return info.size_bytes > std::numeric_limits<int>::max(); }
+
+/// Copies one element. An allgather of one rank is a copy of any length, for which the library need not make progress.
+int copy_one(const void* from, MPI_Datatype from_type, void* to, MPI_Datatype to_type) {
+  return PMPI_Allgather(from, 1, from_type, to, 1, to_type, comm_of_self());
+}
+
+int pack_long(const void* from, MPI_Datatype type, std::byte* to, std::int64_t bytes) {
+  const LongType packed(bytes, MPI_BYTE);
+  if (from != MPI_BOTTOM) return copy_one(from, type, to, packed.get());
+  FromBottom shifted(1, type);
+  return copy_one(shifted.buffer(), shifted.type(), to, packed.get());
+}
+
+int unpack_long(const std::byte* from, void* to, MPI_Datatype type, std::int64_t bytes) {
+  const LongType packed(bytes, MPI_BYTE);
+  if (to != MPI_BOTTOM) return copy_one(from, packed.get(), to, type);
+  FromBottom shifted(1, type);
+  return copy_one(from, packed.get(), shifted.buffer(), shifted.type());
+}
+
 }  // namespace
 
 void prepare_datatypes() { PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, delete_info, &keyval, nullptr); }
@@ -240,9 +257,10 @@ int pack(const void* from, std::int64_t count, MPI_Datatype type, const TypeInfo
   const std::int64_t step = chunk_elements(info);
   for (std::int64_t i = 0; i < count; i += step) {
     const auto n = static_cast<int>(std::min(step, count - i));
-    const auto bytes = static_cast<int>(n * info.size_bytes);
-    const int rc = pack_some(static_cast<const std::byte*>(from) + i * info.extent_bytes, n, type,
-                             to + i * info.size_bytes, bytes);
+    const std::byte* const here = static_cast<const std::byte*>(from) + i * info.extent_bytes;
+    std::byte* const there = to + i * info.size_bytes;
+    const int rc = is_long(info) ? pack_long(here, type, there, info.size_bytes)
+                                 : pack_some(here, n, type, there, static_cast<int>(n * info.size_bytes));
     if (rc != MPI_SUCCESS) return rc;
   }
   return MPI_SUCCESS;
@@ -256,9 +274,10 @@ int unpack(const std::byte* from, void* to, std::int64_t count, MPI_Datatype typ
   const std::int64_t step = chunk_elements(info);
   for (std::int64_t i = 0; i < count; i += step) {
     const auto n = static_cast<int>(std::min(step, count - i));
-    const auto bytes = static_cast<int>(n * info.size_bytes);
-    const int rc =
-        unpack_some(from + i * info.size_bytes, bytes, static_cast<std::byte*>(to) + i * info.extent_bytes, n, type);
+    const std::byte* const here = from + i * info.size_bytes;
+    std::byte* const there = static_cast<std::byte*>(to) + i * info.extent_bytes;
+    const int rc = is_long(info) ? unpack_long(here, there, type, info.size_bytes)
+                                 : unpack_some(here, static_cast<int>(n * info.size_bytes), there, n, type);
     if (rc != MPI_SUCCESS) return rc;
   }
   return MPI_SUCCESS;

@@ -139,6 +139,13 @@ def test_structures(native: Mpi, verified: Check) -> None:
     verified(native, 4, "structures.c", ANTIPHON_FORCE="*:on", ANTIPHON_NODES="a,a,b,b")
 
 
+def test_elements_longer_than_an_int_counts(native: Mpi, verified: Callable[..., Any]) -> None:
+    """GIVEN a rank whose elements are of more than 2 GiB with gaps THEN it goes the way of all other ranks."""
+    result = verified(native, 3, "long_elements.c", ANTIPHON_FORCE="*:on", ANTIPHON_NODES="a,b,c", limit_s=40)
+    for collective in ("alltoallv", "neighbor_alltoallv"):
+        assert "library" not in result.used(collective), result.calls(collective)
+
+
 def test_more_communicators_than_the_library_can_make_twice(wheel: Mpi, verified: Check) -> None:
     """GIVEN communicators that leave no room for Antiphon's own THEN the library does the calls on the others."""
     result = verified(wheel, 2, "many_comms.c", 1400, options=[INCLUDE], ANTIPHON_FORCE="bcast:flat")
