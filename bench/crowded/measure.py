@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What do programs gain on one node that has more ranks than cores?
+"""What do programs gain where ranks share cores: on one node, or on the nodes of a lab, as in containers?
 
   python bench/crowded/measure.py --mpi mpich --ranks 4,8 --pairs 5 --json FILE
+  antiphon lab up --name crowded --nodes 4 --link-rate 10gbit
+  python bench/crowded/measure.py --mpi openmpi --ranks 4 --pairs 5 --lab crowded --json FILE
 
-Runs the examples on this machine by turns, without Antiphon and with it, and with it but for the library's parameters.
-Shown are the medians of the programs' own times. Needs an idle machine.
+Runs the examples by turns, without Antiphon and with it, and with it but for the library's parameters. Shown are the
+medians of the programs' own times. Needs an idle machine.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import os
 import re
 import statistics
 import subprocess
+import sys
 from pathlib import Path
 
 from antiphon.bench.testbed import program
@@ -36,16 +39,37 @@ TIME = re.compile(r"^time: ([0-9.e-]+) s$", re.MULTILINE)
 LIMIT_S = 120
 
 
-def run_s(mpi: Mpi, ranks: int, name: str, way: str) -> float:
-    """Runs a program once; returns its own time."""
+def command_here(mpi: Mpi, ranks: int, argv: list[str], way: str) -> list[str]:
+    """Starts ranks on this machine."""
     env = launch.plain_environment(os.environ)
     if way != "plain":
         env = launch.rank_environment(mpi, launch.Settings(), os.environ)
     if way == "without parameters":
         env["ANTIPHON_LIBRARY_PARAMETERS"] = "off"
     env["LD_LIBRARY_PATH"] = str(mpi.libmpi.parent)
+    return launch.launch_command(mpi, ranks, argv, env, oversubscribe=True, as_root=os.geteuid() == 0)
+
+
+def command_in_lab(mpi: Mpi, ranks: int, argv: list[str], way: str, lab: str) -> list[str]:
+    """Starts ranks in a lab, whose ranks of Open MPI would give their cores away by a variable that is taken out."""
+    parameters = "off" if way == "without parameters" else "on"
+    command = [
+        "env",
+        f"ANTIPHON_LIBRARY_PARAMETERS={parameters}",
+        "ANTIPHON_STORE=off",
+        sys.executable,
+        "-m",
+        "antiphon",
+    ]
+    command += ["lab", "run", "--name", lab, "-n", str(ranks), "--mpi", str(mpi.prefix)]
+    command += ["--plain"] if way == "plain" else []
+    return [*command, "--", "env", "-u", "OMPI_MCA_mpi_yield_when_idle", *argv]
+
+
+def run_s(mpi: Mpi, ranks: int, name: str, way: str, lab: str | None) -> float:
+    """Runs a program once; returns its own time."""
     argv = [str(program(f"demo-{name}", mpi.abi)), *PROGRAMS[name]]
-    command = launch.launch_command(mpi, ranks, argv, env, oversubscribe=True, as_root=os.geteuid() == 0)
+    command = command_in_lab(mpi, ranks, argv, way, lab) if lab else command_here(mpi, ranks, argv, way)
     done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
     found = TIME.search(done.stdout)
     if done.returncode != 0 or "verified" not in done.stdout or found is None:
@@ -59,6 +83,7 @@ def main() -> None:
     parser.add_argument("--mpi", default="mpich")
     parser.add_argument("--ranks", default="4,8")
     parser.add_argument("--pairs", type=int, default=5, help="runs of each kind (default: 5)")
+    parser.add_argument("--lab", metavar="NAME", help="a lab that is up: ranks run on its nodes")
     parser.add_argument("--json", type=Path, metavar="FILE")
     args = parser.parse_args()
     mpi = by_name(args.mpi)
@@ -68,7 +93,7 @@ def main() -> None:
             found = samples.setdefault(f"{name} {ranks}", {way: [] for way in WAYS})
             for _ in range(args.pairs):
                 for way in WAYS:
-                    found[way].append(run_s(mpi, ranks, name, way))
+                    found[way].append(run_s(mpi, ranks, name, way, args.lab))
             plain, *others = (1e3 * statistics.median(found[way]) for way in WAYS)
             ratios = ", ".join(f"{way} {plain / ms:.2f}" for way, ms in zip(WAYS[1:], others, strict=True))
             print(f"{name:15} {ranks} ranks: plain {plain:9.1f} ms; times as fast: {ratios}", flush=True)
