@@ -72,6 +72,23 @@ def test_launchers_of_batch_systems_start_the_ranks(program, antiphon, launchers
     assert started == ["srun", "flux", "flux", "jsrun", "aprun"]
 
 
+@pytest.mark.parametrize("launcher", ["flux", "aprun", "foreign"])
+def test_ranks_that_cannot_ask_about_each_other_are_vouched_for(launcher, mpi, program, antiphon, launchers):
+    """GIVEN a launcher without PMIx that is not Hydra THEN the ranks take part: all have what `antiphon run` gives."""
+    if mpi.prefix.parent.name != "mpi" or mpi.abi != "mpich":
+        pytest.skip("one library with MPICH's ABI is enough")
+    launched = Path(launchers["LAUNCHED"])
+    shutil.copy(launched.parent / "bin/flux", launched.parent / "bin/foreign")
+    # The stand-in gives `-n N` first; without this variable the ranks do not take the launcher for Hydra.
+    start = f'n="$2"; shift 2\nexec {mpi.launcher} -n "$n" env -u MPI_LOCALNRANKS "$@"'
+    Path(launchers["REAL"]).write_text(f"#!/bin/sh\n{start}\n")
+    variables = {**launchers, "ANTIPHON_LIB_DIR": str(launch.lib_dir())}
+    result = antiphon("run", "--launcher", launcher, "-n", 2, "--summary", program, **variables)
+    assert result.stdout == "ranks 2 sum 2\n", result.stderr
+    assert "cannot find out" not in result.stderr
+    assert launched.read_text().startswith(launcher)
+
+
 def test_measuring_commands_take_the_jobs_ranks_and_launcher(mpi, antiphon, launchers):
     """`bench` and `probe` share the way that `tune` and `traffic --verify` take."""
     if mpi.prefix.parent.name != "mpi" or mpi.abi == "mpiabi":

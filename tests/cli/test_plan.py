@@ -299,7 +299,7 @@ def test_a_launcher_that_takes_no_placement_starts_the_ranks_without(
         monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
         monkeypatch.setenv("FLUX_URI", "local:///x")
     line, said = dry_run(made, *(["--launcher", "flux", "-n", RANKS] if chosen == "by an option" else []))
-    assert f"ANTIPHON_PLAN={made} flux run -n {RANKS} " in line
+    assert f"ANTIPHON_PLAN={made} ANTIPHON_ALL_RANKS=1 flux run -n {RANKS} " in line
     assert "ANTIPHON_PLACEMENT" not in line
     assert "the placement is left out: flux cannot be told where ranks go" in said
 

@@ -84,9 +84,8 @@ def test_every_launcher_gets_the_ranks_and_what_the_linker_reads():
     assert lines["jsrun"].command == ["jsrun", "-n", "4", "-a", "1", "-c", "1", "-E", preload, "--more", "./prog"]
     assert lines["aprun"].command == ["aprun", "-n", "4", "-e", preload, "--more", "./prog"]
     assert lines["srun"].command == ["srun", f"--export=ALL,{preload}", "--more", "./prog"]
-    vouched = lines.pop("srun").env
-    assert all(line.env == {"ANTIPHON_FORCE": ENV["ANTIPHON_FORCE"]} for line in lines.values())
-    assert vouched == {"ANTIPHON_FORCE": ENV["ANTIPHON_FORCE"], "ANTIPHON_ALL_RANKS": "1"}
+    vouched = {"ANTIPHON_FORCE": ENV["ANTIPHON_FORCE"], "ANTIPHON_ALL_RANKS": "1"}
+    assert [line.env for line in lines.values()] == [vouched] * len(starting.SYSTEM_LAUNCHERS)
 
 
 @pytest.mark.parametrize(("launcher", "options"), [
@@ -118,7 +117,7 @@ def test_the_launcher_is_the_options_else_the_jobs(tmp_path, monkeypatch):
         where(None, "nosuch", env={})
     other = stand_in(tmp_path, "launch", "echo")
     start = Where(launcher=str(other)).start(MPI, 3, ["./prog"], {"A": "1"})
-    assert start.command == [str(other), "-n", "3", "/usr/bin/env", "A=1", "./prog"]
+    assert start.command == [str(other), "-n", "3", "/usr/bin/env", "A=1", "ANTIPHON_ALL_RANKS=1", "./prog"]
 
 
 def test_a_hostfile_is_for_the_launchers_that_can_take_it(tmp_path):

@@ -249,11 +249,17 @@ def _as_called(launcher: Path) -> str:
     return launcher.name if found and Path(found).resolve() == launcher.resolve() else str(launcher)
 
 
+def vouched(env: Mapping[str, str]) -> dict[str, str]:
+    """What a command line gives to all ranks. Where they cannot ask about each other (no PMIx, no Hydra), they may rely
+    on that.
+    """
+    return {**env, "ANTIPHON_ALL_RANKS": "1"}
+
+
 def srun_command(n: int | None, argv: Sequence[str], env: Mapping[str, str], extra: Sequence[str] = ()) -> Launch:
     """The same by Slurm's srun. Only what srun itself must not see goes to --export: its values cannot hold commas."""
     linker = {key: value for key, value in env.items() if key.startswith("LD_")}
-    # Where ranks cannot ask Slurm about each other (no PMIx), they may rely on what this command line gives to all.
-    env = {**env, "ANTIPHON_ALL_RANKS": "1"}
+    env = vouched(env)
     exports = ",".join(["ALL", *(f"{key}={value}" for key, value in checked_for_slurm(linker).items())])
     command = ["srun", *(["-n", str(n)] if n else []), f"--export={exports}", *extra, *argv]
     return Launch(command, {key: value for key, value in env.items() if key not in linker})

@@ -132,7 +132,7 @@ class Where:
         command = (_EACH if self.spread else _RANKS)[self.launcher].format(n or self.ranks()).split()
         for item in linker:
             command += [word.format(item) for word in _VARIABLE[self.launcher].split()]
-        others = {key: value for key, value in env.items() if not key.startswith("LD_")}
+        others = {key: value for key, value in launch.vouched(env).items() if not key.startswith("LD_")}
         return Launch([*command, *self.launcher_args, *argv], others)
 
     def _by_srun(self, n: int | None, argv: Sequence[str], env: Mapping[str, str]) -> Launch:
@@ -182,4 +182,4 @@ def _no_launcher(name: str) -> AntiphonError:
 
 
 def _under_env(env: Mapping[str, str]) -> list[str]:
-    return ["/usr/bin/env", *(f"{key}={value}" for key, value in env.items())] if env else []
+    return ["/usr/bin/env", *(f"{key}={value}" for key, value in launch.vouched(env).items())] if env else []
