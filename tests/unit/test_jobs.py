@@ -148,6 +148,32 @@ def test_srun_fills_hosts_of_different_slots(n, order, tmp_path, monkeypatch):
     assert start.command == ["srun", "-n", str(len(nodes)), *options, "./prog"]
 
 
+@pytest.mark.parametrize(("mpi", "name", "text"), [
+    (OPEN_MPI, "OMPI_MCA_orte_default_hostfile", "w0.job.svc slots=2\nw1.job.svc slots=2\n"),
+    (OPEN_MPI, "PRTE_MCA_prte_default_hostfile", "w0 slots=2\nw1 slots=2\n"),
+    (MPI, "HYDRA_HOST_FILE", "w0:2\nw1:2\n"), (MPI, "I_MPI_HYDRA_HOST_FILE", "w0:2\nw1:2\n"),
+])  # fmt: skip
+def test_the_hosts_are_those_that_a_variable_names_for_the_librarys_launcher(mpi, name, text, tmp_path):
+    """GIVEN the variable of the library's family THEN its file counts, unless a hostfile or a job says otherwise."""
+    hosts = tmp_path / "hosts"
+    hosts.write_text(text)
+    env = {name: str(hosts)}
+    here = where(None, None, env=env, mpi=mpi)
+    assert here == where(None, None, env=env) == Where(hosts)
+    assert here.ranks() == 4 and not here.is_crowded(64)
+    assert str(hosts) in here.start(mpi, 64, ["./prog"], {}).command
+    assert where(None, None, env=env, mpi=MPI if mpi is OPEN_MPI else OPEN_MPI) == Where()
+    for launcher, family in (("orterun", "openmpi"), ("mpiexec.hydra", "mpich"), ("launch", "")):
+        path = str(stand_in(tmp_path / "bin", launcher, ""))
+        assert where(None, path, env=env, mpi=mpi).hostfile == (hosts if family == mpi.family else None)
+    assert where(None, "flux", env=env, mpi=mpi).hostfile is None
+    assert where(Path("mine"), None, env=env, mpi=mpi).hostfile == Path("mine")
+    assert where(None, None, env=env | {"SLURM_JOB_ID": "1"}, mpi=mpi).hostfile is None
+    assert where(None, None, env={name: "none"}, mpi=mpi) == Where()
+    with pytest.raises(AntiphonError, match=f"{name}=/nowhere"):
+        where(None, None, env={name: "/nowhere"}, mpi=mpi)
+
+
 @pytest.mark.parametrize(("text", "n", "slots"), [
     ("n1\nn2\nn3\nn4\n", None, "n1 1 n2 1 n3 1 n4 1"),
     ("n1\nn2\nn3\nn4\n", 3, "n1 1 n2 1 n3 1 n4 1"),

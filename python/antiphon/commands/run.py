@@ -83,7 +83,7 @@ def prepare(args: argparse.Namespace) -> Launch:
         output.print_hint(mpi.note)
     sources = (locate(args.program), args.hostfile, vars(args).get("apply"), args.profile)
     if vars(args).get("apply") is not None:
-        _apply(args, sources)
+        _apply(args, mpi, sources)
     if "placement" in vars(args):  # `antiphon trace` records where ranks go without a plan
         using.apply(args, mpi)
     env = rank_environment(mpi, _options.settings(args), os.environ)
@@ -97,10 +97,11 @@ def prepare(args: argparse.Namespace) -> Launch:
 
 def start_of(args: argparse.Namespace, mpi: Mpi, argv: list[str], env: Mapping[str, str]) -> Launch:
     """Returns the launch of these words, where `add_launch_options`'s options say."""
-    return starting.where(args.hostfile, args.launcher, args.launcher_args, args.n).start(mpi, args.n, argv, env)
+    here = starting.where(args.hostfile, args.launcher, args.launcher_args, args.n, mpi=mpi)
+    return here.start(mpi, args.n, argv, env)
 
 
-def _apply(args: argparse.Namespace, read: Sequence[Path | None]) -> None:
+def _apply(args: argparse.Namespace, mpi: Mpi, read: Sequence[Path | None]) -> None:
     """Makes a placement from the trace, for the nodes of --hostfile, of the batch job or of the profile."""
     from antiphon.mapping import sources, tables
 
@@ -110,7 +111,7 @@ def _apply(args: argparse.Namespace, read: Sequence[Path | None]) -> None:
     # The file goes beside the trace: where rank 0 could write the trace, it can also read the placement that it checks.
     placement = args.apply.with_name(args.apply.name + ".placement.json")
     files.check(placement, sources=read)
-    hosts = starting.where(args.hostfile, args.launcher, args.launcher_args, args.n).hosts() or None
+    hosts = starting.where(args.hostfile, args.launcher, args.launcher_args, args.n, mpi=mpi).hosts() or None
     result = sources.place(map_command.sources_of(args, args.apply, args.profile, hosts), map_command.wishes_of(args))
     for line in tables.verdict(result):
         output.stderr().print(line, soft_wrap=True)
@@ -126,7 +127,7 @@ def _placed(args: argparse.Namespace, mpi: Mpi, argv: list[str], env: dict[str, 
 
     Where the batch job's own launcher cannot be told, the library's is.
     """
-    here = starting.where(args.hostfile, args.launcher, extra, args.n)
+    here = starting.where(args.hostfile, args.launcher, extra, args.n, mpi=mpi)
     if args.launcher is not None and not here.is_told_ranks(mpi):
         raise AntiphonError(f"--launcher {args.launcher} cannot be told where ranks go",
                             hint="`antiphon map --launcher` writes files for other launchers")  # fmt: skip

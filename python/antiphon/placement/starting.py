@@ -29,6 +29,11 @@ _EACH = {
     "aprun": "aprun -n {} -N 1",
 }
 _VARIABLE = {"flux": "--env={}", "jsrun": "-E {}", "aprun": "-e {}"}
+#: By these, users, administrators and Kubernetes' MPI operator name the hosts for a family's launchers.
+_DEFAULT_HOSTFILE = {
+    "openmpi": ("PRTE_MCA_prte_default_hostfile", "OMPI_MCA_orte_default_hostfile"),
+    "mpich": ("HYDRA_HOST_FILE", "I_MPI_HYDRA_HOST_FILE"),
+}
 HELP = "what starts the ranks: mpi (the library's own), srun, flux, jsrun, aprun, or the name or path of an mpirun "\
        "(default: as the batch job has it, else mpi)"  # fmt: skip
 
@@ -163,9 +168,11 @@ class Where:
 
 def where(
     hostfile: Path | None, launcher: str | None, launcher_args: Sequence[str] = (), n: int | None = None,
-    env: Mapping[str, str] = os.environ,
+    env: Mapping[str, str] = os.environ, mpi: Mpi | None = None,
 ) -> Where:  # fmt: skip
-    """What the options mean here. In a Slurm job -n alone asks for the library's own launcher, as it always has."""
+    """What the options mean here, for this library or any. In a Slurm job -n alone asks for the library's own launcher,
+    as it always has.
+    """
     if launcher is not None and launcher not in (OWN, *SYSTEM_LAUNCHERS) and shutil.which(launcher) is None:
         raise _no_launcher(launcher)
     job = jobs.find(env) if hostfile is None else None
@@ -173,7 +180,25 @@ def where(
         launcher = (job.launcher if job else None) or OWN
         if job is not None and job.system == "Slurm" and n is not None:
             launcher = OWN
+    if hostfile is None and job is None:
+        hostfile = _default_hostfile(launcher, mpi, env)
     return Where(hostfile, job, launcher, tuple(launcher_args))
+
+
+def _default_hostfile(launcher: str, mpi: Mpi | None, env: Mapping[str, str]) -> Path | None:
+    """The file that a launcher of the library's family would read by itself."""
+    families = set(_DEFAULT_HOSTFILE) if mpi is None else {"openmpi" if mpi.family == "openmpi" else "mpich"}
+    if launcher != OWN:
+        path = None if launcher in SYSTEM_LAUNCHERS else shutil.which(launcher)
+        families &= {launcher_family(Path(path))} if path else set()
+    for family, names in _DEFAULT_HOSTFILE.items():
+        for name in names if family in families else ():
+            if (text := env.get(name, "none")) in ("", "none"):  # so Open MPI is told to read none
+                continue
+            if not os.access(text, os.R_OK):
+                raise AntiphonError(f"{name}={text}: no file that can be read", hint=jobs.OUTSIDE)
+            return Path(text)
+    return None
 
 
 def _no_launcher(name: str) -> AntiphonError:

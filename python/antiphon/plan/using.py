@@ -53,7 +53,7 @@ def lacking(placement: Placement, hosts: Hosts) -> str:
 
 
 def _lacking_here(placement: Placement, args: argparse.Namespace, mpi: Mpi) -> str:
-    here = starting.where(args.hostfile, args.launcher, args.launcher_args, args.n)
+    here = starting.where(args.hostfile, args.launcher, args.launcher_args, args.n, mpi=mpi)
     if not here.is_told_ranks(mpi):
         return f"{here.launcher} cannot be told where ranks go"
     return lacking(placement, here.hosts())
