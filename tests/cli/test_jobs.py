@@ -44,6 +44,9 @@ def test_a_run_in_a_job_has_its_slots(mpi, program, antiphon, tmp_path):
     lost = antiphon("run", program, PBS_NODEFILE="/nowhere")
     assert lost.returncode == 2
     assert "PBS_NODEFILE=/nowhere" in lost.stderr
+    job = {"PBS_NODEFILE": "/nowhere", "PBS_JOBID": "1", "PBS_ENVIRONMENT": "PBS_BATCH"}
+    inside = antiphon("run", "-n", 2, *anywhere, program, "PBS_JOBID", **job)
+    assert {"ranks 2 sum 2", "0 PBS_JOBID=1"} <= set(inside.stdout.splitlines()), inside.stderr
 
 
 @pytest.fixture

@@ -75,6 +75,28 @@ def test_a_job_that_cannot_be_read_is_an_error_with_a_way_out(variables, part, t
     assert error.value.hint
 
 
+@pytest.mark.parametrize("variables", [
+    {"PBS_NODEFILE": "/nowhere", "PBS_ENVIRONMENT": "PBS_BATCH"}, {"PE_HOSTFILE": "/nowhere"}, {"FLUX_URI": "x"},
+    {"LSB_DJOB_HOSTFILE": "/nowhere", "LSB_MCPU_HOSTS": "a 1", "LSB_HOSTS": "a", "LSF_BINDIR": "/lsf"},
+], ids=lambda variables: next(iter(variables)))  # fmt: skip
+def test_a_job_out_of_reach_leaves_ranks_on_this_machine(variables, tmp_path, capsys):
+    """GIVEN a container with a job's variables alone THEN -n ranks start here without them, and one line says so."""
+    env = {**variables, "PATH": str(tmp_path)}
+    starting._warn_once.cache_clear()
+    for launcher in (None, starting.OWN):
+        here = where(None, launcher, n=2, env=env)
+        assert (here.hosts(), here.describe()) == ((), "this machine")
+        name, *more = variables
+        command = here.start(MPI, 2, ["./prog"], {}).command
+        assert command == ["/usr/bin/env", *(f"-u {name}".split()), *(word for name in more for word in ("-u", name)),
+                           str(MPI.launcher), "-n", "2", "./prog"]  # fmt: skip
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and "this machine" in said and f"unset {' '.join([name, *more])}" in said
+    for launcher, n in ((None, None), ("flux", 2)):
+        with pytest.raises(AntiphonError, match=name):
+            where(None, launcher, n=n, env=env)
+
+
 def test_every_launcher_gets_the_ranks_and_what_the_linker_reads():
     job = jobs.Job("PBS", (("n1", 2), ("n2", 2)))
     lines = {name: Where(None, job, name, ("--more",)).start(MPI, None, ["./prog"], ENV)

@@ -139,7 +139,7 @@ def _placed(args: argparse.Namespace, mpi: Mpi, argv: list[str], env: dict[str, 
         return Launch(start.command, {**start.env, **told.env})
     options = [*told.options, *extra]
     command = launch_command(mpi, told.ranks, argv, env, None, options, as_root=os.geteuid() == 0)
-    return Launch(command, dict(told.env))
+    return here.outside(Launch(command, dict(told.env)))
 
 
 def _check_profile(args: argparse.Namespace) -> None:

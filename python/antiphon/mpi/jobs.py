@@ -19,6 +19,18 @@ TIMEOUT_S = 30
 OUTSIDE = "unset it, or name nodes with --hostfile"
 
 
+#: What else makes MPI's launchers read the job that a variable names.
+_SAME_JOB = {"PBS_NODEFILE": ("PBS_ENVIRONMENT",), "LSB_DJOB_HOSTFILE": ("LSB_MCPU_HOSTS", "LSB_HOSTS", "LSF_BINDIR")}
+
+
+class OutOfReachError(AntiphonError):
+    """The job's variables are here, but not what they name, as in a container. `variables` hide the job if unset."""
+
+    def __init__(self, variable: str, message: str, hint: str) -> None:
+        super().__init__(message, f"in a container, -n N starts ranks on this machine; else {hint}")
+        self.variables = (variable, *_SAME_JOB.get(variable, ()))
+
+
 @dataclass(frozen=True)
 class Job:
     """Hosts with their slots, in the batch system's order."""
@@ -52,7 +64,8 @@ def _flux(env: Mapping[str, str]) -> Job | None:
     command = ["flux", "resource", "list", "-n", "-s", "up", "-o", "{nnodes} {ncores} {nodelist}"]
     flux = shutil.which("flux", path=env.get("PATH"))
     if flux is None:
-        raise AntiphonError("FLUX_URI is set, but there is no `flux` on the PATH", hint="add its directory to the PATH")
+        raise OutOfReachError("FLUX_URI", "FLUX_URI is set, but there is no `flux` on the PATH",
+                              "add its directory to the PATH")  # fmt: skip
     try:
         result = subprocess.run(
             [flux, *command[1:]], capture_output=True, text=True, env=dict(env), timeout=TIMEOUT_S, check=False
@@ -120,7 +133,7 @@ def _of_file(
     try:
         lines = Path(env[variable]).read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError as error:
-        raise AntiphonError(f"{variable}={env[variable]}: {error.strerror}", hint=OUTSIDE) from None
+        raise OutOfReachError(variable, f"{variable}={env[variable]}: {error.strerror}", OUTSIDE) from None
     return Job(system, merged(read(line.split()) for line in lines if line.strip()))
 
 

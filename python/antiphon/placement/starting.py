@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
 import shutil
@@ -10,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from antiphon import output
 from antiphon.errors import AntiphonError
 from antiphon.mpi import Mpi, cores, jobs, launch, launcher_family
 from antiphon.mpi.hosts import Hosts
@@ -48,6 +50,8 @@ class Where:
     launcher_args: Sequence[str] = ()
     #: One rank on each node of the job, by a launcher that is told no nodes.
     spread: bool = False
+    #: The variables of a job that is out of reach. MPI's launchers would end because they cannot read its files.
+    unset: Sequence[str] = ()
 
     def describe(self) -> str:
         """A few words for a table's title."""
@@ -98,6 +102,8 @@ class Where:
 
     def start(self, mpi: Mpi, n: int | None, argv: Sequence[str], env: Mapping[str, str]) -> Launch:
         """The command line that starts `argv` on `n` ranks, with `env` set for the ranks."""
+        if self.unset:
+            return self.outside(replace(self, unset=()).start(mpi, n, argv, env))
         if self.launcher == "srun":
             return self._by_srun(n, argv, env)
         if self.launcher in SYSTEM_LAUNCHERS:
@@ -105,6 +111,11 @@ class Where:
         if self.launcher != OWN:
             return self._by_path(mpi, n or self.ranks(), argv, env)
         return self._by_library(mpi, n, argv, env)
+
+    def outside(self, start: Launch) -> Launch:
+        """The same start, hidden from a job that is out of reach."""
+        without = [word for name in self.unset for word in ("-u", name)]
+        return replace(start, command=["/usr/bin/env", *without, *start.command]) if without else start
 
     def _by_library(self, mpi: Mpi, n: int | None, argv: Sequence[str], env: Mapping[str, str]) -> Launch:
         n = n or (None if self.hostfile else self.ranks())
@@ -175,14 +186,33 @@ def where(
     """
     if launcher is not None and launcher not in (OWN, *SYSTEM_LAUNCHERS) and shutil.which(launcher) is None:
         raise _no_launcher(launcher)
-    job = jobs.find(env) if hostfile is None else None
+    job, unset = _job(launcher, n, env) if hostfile is None else (None, ())
     if launcher is None:
         launcher = (job.launcher if job else None) or OWN
         if job is not None and job.system == "Slurm" and n is not None:
             launcher = OWN
-    if hostfile is None and job is None:
+    if hostfile is None and job is None and not unset:
         hostfile = _default_hostfile(launcher, mpi, env)
-    return Where(hostfile, job, launcher, tuple(launcher_args))
+    return Where(hostfile, job, launcher, tuple(launcher_args), unset=unset)
+
+
+def _job(launcher: str | None, n: int | None, env: Mapping[str, str]) -> tuple[jobs.Job | None, Sequence[str]]:
+    """This process's job. With -n, ranks that MPI's launchers start run here if the job is out of reach: its variables
+    are returned.
+    """
+    try:
+        return jobs.find(env), ()
+    except jobs.OutOfReachError as error:
+        if n is None or launcher in SYSTEM_LAUNCHERS:
+            raise
+        _warn_once(f"{error.message}: the ranks run on this machine (silent after `unset {' '.join(error.variables)}`)")
+        return None, error.variables
+
+
+@functools.cache
+def _warn_once(message: str) -> None:
+    """A command may ask several times where ranks run."""
+    output.print_warning(message)
 
 
 def _default_hostfile(launcher: str, mpi: Mpi | None, env: Mapping[str, str]) -> Path | None:
