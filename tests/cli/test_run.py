@@ -179,6 +179,19 @@ def test_existing_preloads_are_kept(program, antiphon, objects, tmp_path):
     assert f"LD_PRELOAD={tmp_path}/other.so:{objects}/" in out
 
 
+def test_a_program_with_the_address_sanitizer(mpi, compiled, antiphon, tmp_path):
+    """GIVEN a program linked to a shared libasan, alone or in a script THEN every rank runs, and is intercepted."""
+    if mpi.prefix.parent.name != "mpi" or mpi.abi == "mpiabi":
+        pytest.skip("one library of each family is enough")
+    source, program = compiled(mpi).parent / "program.c", tmp_path / "checked"
+    subprocess.run([mpi.prefix / "bin/mpicc", "-fsanitize=address", source, "-o", program], check=True, timeout=60)
+    script = tmp_path / "script.sh"
+    script.write_text(f"#!/bin/sh\n{program}\n")
+    script.chmod(0o755)
+    for start in (program, script):
+        run_ok(antiphon("run", "-n", RANKS, start, ASAN_OPTIONS="detect_leaks=0"))
+
+
 def test_exit_code_of_the_program(program, antiphon):
     assert antiphon("run", "-n", 1, program, "exit", "7").returncode == 7
 

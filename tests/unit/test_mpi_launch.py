@@ -138,6 +138,12 @@ def test_preload_comes_behind_what_was_there_and_before_mpi(objects):
     assert env == {"LD_PRELOAD": f"/usr/lib/libtool.so:{own}:/opt/mpich/lib/libmpi.so.12"}
 
 
+def test_a_programs_sanitizer_comes_first(objects):
+    env = rank_environment(replace(MPICH, sanitizer=Path("/a/libasan.so.8")), Settings(),
+                           {"LD_PRELOAD": "/usr/lib/libtool.so:/a/libasan.so.8"})  # fmt: skip
+    assert env == {"LD_PRELOAD": f"/a/libasan.so.8:/usr/lib/libtool.so:{objects}/libantiphon-mpich.so"}
+
+
 def test_a_program_that_opens_mpi_itself_gets_it_preloaded(objects):
     late = replace(MPICH, late=True, redirect=True)
     env = rank_environment(late, Settings(), {"LD_LIBRARY_PATH": "/mine"})

@@ -182,7 +182,7 @@ def rank_environment(mpi: Mpi, settings: Settings, env: Mapping[str, str]) -> di
     if mpi.late:
         # Opened late, and privately, by the program: the preload object must find MPI's symbols before that.
         own.append(str(mpi.libmpi))
-    variables = {"LD_PRELOAD": preload.line(own, env.get("LD_PRELOAD", ""))}
+    variables = {"LD_PRELOAD": preload.line(own, env.get("LD_PRELOAD", ""), mpi.sanitizer)}
     if mpi.redirect:
         folders = [str(mpi.libmpi.parent), env.get("LD_LIBRARY_PATH", "")]
         variables["LD_LIBRARY_PATH"] = ":".join(filter(None, folders))

@@ -70,6 +70,8 @@ class Mpi:
     late: bool = False
     #: The program would find another libmpi or none: the library's directory goes first in LD_LIBRARY_PATH.
     redirect: bool = False
+    #: The address sanitizer's library that the program is linked to: it must be preloaded before all others.
+    sanitizer: Path | None = None
     #: What the user should know of how it was found.
     note: str = ""
 

@@ -52,10 +52,13 @@ def entries(value: str) -> Iterator[Entry]:
         )
 
 
-def line(own: Sequence[str], inherited: str) -> str:
-    """Returns LD_PRELOAD with the objects in `own` behind those inherited, but before an inherited MPI library."""
-    others = [entry for entry in entries(inherited) if not entry.ours and str(entry.path) not in own]
-    tools = [str(entry.path) for entry in others if not entry.library]
+def line(own: Sequence[str], inherited: str, sanitizer: Path | None = None) -> str:
+    """Returns LD_PRELOAD with the objects in `own` behind those inherited, but before an inherited MPI library. The
+    program's address sanitizer is before all.
+    """
+    first = [str(sanitizer)] if sanitizer else []
+    others = [entry for entry in entries(inherited) if not entry.ours and str(entry.path) not in (*first, *own)]
+    tools = [*first, *(str(entry.path) for entry in others if not entry.library)]
     return ":".join([*tools, *own, *(str(entry.path) for entry in others if entry.library)])
 
 

@@ -17,6 +17,8 @@ from antiphon.mpi import elf, indirect, preloadable, search
 from antiphon.mpi.library import Mpi, abi_of, identify, is_libmpi, unsupported
 
 CHOOSE = "name the MPI with --mpi openmpi, --mpi mpich or --mpi PATH"
+#: The address sanitizer of gcc, and of clang with -shared-libasan. It ends programs where another object is before it.
+SANITIZER = re.compile(r"(libasan|libclang_rt\.asan[\w-]*)\.so")
 #: Names of interpreters: python3.13t is free-threaded, python3.11d for debugging.
 PYTHON = re.compile(r"(python|pypy)[\d.]*t?d?$")
 #: How long a Python may take to import mpi4py.
@@ -47,6 +49,7 @@ class Uses:
     soname: str
     libmpi: Path | None
     late: bool = False
+    sanitizer: Path | None = None
 
 
 def locate(program: str) -> Path:
@@ -92,7 +95,15 @@ def uses(file: Path, env: Mapping[str, str], preload: Path | None = None) -> Use
             f"{file} has MPI linked in statically: there is nothing to preload under",
             hint="link it to the MPI library dynamically (leave -static and libmpi.a away)",
         )
-    return Uses(found.soname, found.path) if found else None
+    return Uses(found.soname, found.path, sanitizer=_sanitizer(file, env)) if found else None
+
+
+def _sanitizer(file: Path, env: Mapping[str, str]) -> Path | None:
+    program = elf.read(file.resolve())
+    if program is None or not any(map(SANITIZER.match, program.needed)):
+        return None
+    found = elf.find_dependency(file, lambda name: SANITIZER.match(name) is not None, env)
+    return found.path if found else None
 
 
 def interpreter_of(file: Path) -> Path:
@@ -183,9 +194,9 @@ def _of_uses(program: str, used: Uses, env: Mapping[str, str]) -> Mpi:
     if abi_of(used.soname) is None:
         raise unsupported(used.soname, program)
     if used.libmpi is not None:
-        return replace(identify(used.libmpi), late=used.late)
+        return replace(identify(used.libmpi), late=used.late, sanitizer=used.sanitizer)
     if (found := search.with_soname(used.soname, env)) is not None:
-        return replace(found, redirect=True, late=used.late)
+        return replace(found, redirect=True, late=used.late, sanitizer=used.sanitizer)
     raise AntiphonError(
         f"{program} needs {used.soname}, which is not found on this machine",
         hint="load the MPI's environment module, set LD_LIBRARY_PATH, or give its prefix with --mpi PATH",
@@ -244,7 +255,7 @@ def _chosen(file: Path, choice: str, env: Mapping[str, str]) -> Mpi:
     chosen = search.by_name(choice, env, soname=used.soname if used else None)
     other = used is None or used.libmpi is None or used.libmpi.resolve() != chosen.libmpi.resolve()
     # Where the library cannot be told, none is preloaded: it would stand before the one that the program is linked to.
-    return replace(chosen, redirect=other)
+    return replace(chosen, redirect=other, sanitizer=used.sanitizer if used else None)
 
 
 def _no_mpi(file: Path) -> str:
