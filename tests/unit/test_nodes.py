@@ -93,6 +93,8 @@ def test_tried_calls_do_not_count(tried_first: bool) -> None:
     ({"multicast": {"heard": [], "why": "No such device"}}, "multicast", WARN, "node3: No such device"),
     ({"open_files": 64}, "open files", WARN, "64 on node3"),
     ({"shared_memory_free_bytes": 1 << 20}, "shared memory", WARN, "1 MiB are free in /dev/shm on node3"),
+    ({"shared_memory_free_bytes": 64 << 20}, "shared memory", WARN, "64 MiB are free in /dev/shm on node3; 128 MiB"),
+    ({"shared_memory_free_bytes": (128 << 20) - 1}, "shared memory", WARN, "on node3; 128 MiB are"),
     ({"warnings": [{"name": "libx.so", "detail": "wraps", "hint": "h"}]}, "libx.so", WARN, "wraps (node3)"),
 ])  # fmt: skip
 def test_a_node_that_differs_is_named(changed: dict[str, Any], name: str, status: str, said: str) -> None:
@@ -187,6 +189,26 @@ def test_names_in_a_hostfile_may_be_long() -> None:
     survey = Survey(["a.cluster.site", "b"])
     assert survey.host_of("a") == "a.cluster.site" and survey.host_of("b.cluster.site") == "b"
     assert Survey(["10.0.0.1", "10.0.0.2"]).host_of("unknown") == "unknown"
+
+
+@pytest.mark.parametrize(("below", "bits_per_s"), [
+    ({}, None), ({"device": 1000}, 10**9), ({"device": -1}, None), ({"bonding": 20000}, 2 * 10**10),
+    ({"lower_p1": 25000, "lower_p2": 1000}, 10**9), ({"lower_p1": 25000, "lower_v": None}, None),
+])  # fmt: skip
+def test_a_virtual_interface_has_the_rate_of_what_is_below(
+    below: dict[str, int | None], bits_per_s: int | None, tmp_path: Path
+) -> None:
+    """GIVEN an interface that reports 10 Gb/s THEN only a device, a bond or ports tell its rate: a veth has none."""
+    speeds = {"eth0": next((below[kind] for kind in ("device", "bonding") if kind in below), 10_000)}
+    speeds |= {name.removeprefix("lower_"): rate for name, rate in below.items() if name.startswith("lower_")}
+    for name, speed in speeds.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "speed").write_text(f"{10_000 if speed is None else speed}\n")
+        if name != "eth0" and speed is not None:
+            (tmp_path / name / "device").mkdir()
+    for name in below:
+        (tmp_path / "eth0" / name).mkdir()
+    assert interfaces.rate(tmp_path / "eth0") == bits_per_s
 
 
 def test_the_interface_with_an_address(tmp_path: Any) -> None:

@@ -15,6 +15,8 @@ from antiphon.checks.multicast import outgoing_address
 NETWORK = Path("/sys/class/net")
 INFINIBAND = Path("/sys/class/infiniband")
 _SIOCGIFADDR = 0x8915
+#: Of a VLAN on a bond on a port.
+_MOST_LEVELS = 4
 
 
 def address_towards(hosts: Sequence[str]) -> str | None:
@@ -35,15 +37,29 @@ def with_address(address: str, folder: Path = NETWORK) -> dict[str, Any] | None:
     """Returns the interface that has an address: its name, rate (None: not told), frame size and driver."""
     for interface in sorted(folder.iterdir()) if folder.is_dir() else ():
         if _address(interface.name) == address:
-            megabits = _number(interface / "speed")
             driver = interface / "device" / "driver"
             return {
                 "name": interface.name,
-                "bits_per_s": megabits * 1_000_000 if megabits and megabits > 0 else None,
+                "bits_per_s": rate(interface),
                 "mtu_bytes": _number(interface / "mtu"),
                 "driver": driver.resolve().name if driver.exists() else None,
             }
     return None
+
+
+def rate(interface: Path, levels: int = _MOST_LEVELS) -> int | None:
+    """Returns an interface's rate in bit/s; None where the system does not tell it.
+
+    A virtual interface reports a nominal speed that means nothing; what counts is the slowest interface below it. That
+    of a bond is the sum of its ports'.
+    """
+    if (interface / "device").is_dir() or (interface / "bonding").is_dir():
+        megabits = _number(interface / "speed")
+        return megabits * 1_000_000 if megabits and megabits > 0 else None
+    ports = [interface.parent / port.name.removeprefix("lower_") for port in interface.glob("lower_*")]
+    rates = [rate(port, levels - 1) for port in ports] if levels > 0 else []
+    told = [each for each in rates if each is not None]
+    return min(told) if told and len(told) == len(rates) else None
 
 
 def rdma_devices(folder: Path = INFINIBAND) -> list[dict[str, str]]:

@@ -15,8 +15,8 @@ from antiphon.output.tables import bytes_text
 GROUP = "nodes"
 #: Fewer open files than this beside one for each other rank may end a run.
 SPARE_FILES = 64
-#: MPI libraries keep messages within a node there, some tens of MiB for each rank.
-LEAST_SHARED_BYTES = 64 << 20
+#: MPI libraries keep messages within a node there (MPICH 5 MiB for each rank), and programs their shared windows.
+LEAST_SHARED_BYTES, SHARED_BYTES_OF_RANK = 64 << 20, 16 << 20
 Facts = Mapping[str, Any]
 
 
@@ -161,11 +161,14 @@ def _limits(facts: Mapping[str, Facts], trial: Trial | None) -> Iterator[Check]:
     few = [host for host, about in facts.items() if 0 <= about["open_files"] < needed]
     if few:
         yield Check(GROUP, "open files", WARN, f"{facts[few[0]]['open_files']} on {names(few)}", "`ulimit -n 4096`")
-    small = [host for host, about in facts.items() if (about["shared_memory_free_bytes"] or 0) < LEAST_SHARED_BYTES]
+    ranks = -(-trial.ranks // len(facts)) if trial else 1
+    wanted = LEAST_SHARED_BYTES + SHARED_BYTES_OF_RANK * ranks
+    small = [host for host, about in facts.items() if (about["shared_memory_free_bytes"] or 0) < wanted]
     if small:
         free = bytes_text(facts[small[0]]["shared_memory_free_bytes"] or 0)
-        yield Check(GROUP, "shared memory", WARN, f"{free} are free in /dev/shm on {names(small)}",
-                    "remove what earlier runs have left there, or make it larger")  # fmt: skip
+        said = f"{free} are free in /dev/shm on {names(small)}; {bytes_text(wanted)} are enough"
+        hint = "remove what earlier runs have left there, or make it larger (containers: --shm-size)"
+        yield Check(GROUP, "shared memory", WARN, said, hint)
     every = {(w["name"], w["detail"], w["hint"]) for about in facts.values() for w in about["warnings"]}
     for name, detail, hint in sorted(every, key=str):
         hosts = [host for host, about in facts.items() if any(w["detail"] == detail for w in about["warnings"])]
