@@ -131,6 +131,16 @@ def test_srun_sees_no_preload_itself_and_values_keep_their_commas():
         srun_command(2, PROGRAM, {"LD_PRELOAD": "/a,b/libantiphon.so"})
 
 
+@pytest.mark.parametrize(("step", "overlaps"), [(None, False), ("0", True), ("17", True), ("4294967290", False),
+                                                ("4294967291", False), ("", False)])  # fmt: skip
+def test_srun_within_a_step_shares_its_cores(step, overlaps, monkeypatch):
+    """GIVEN the shell of `srun --pty bash` THEN srun's new step takes its cores; batch scripts hold none."""
+    monkeypatch.delenv("SLURM_STEP_ID", raising=False)
+    if step is not None:
+        monkeypatch.setenv("SLURM_STEP_ID", step)
+    assert (srun_command(2, PROGRAM, ENV).env.get("SLURM_OVERLAP") == "1") is overlaps
+
+
 def test_preload_comes_behind_what_was_there_and_before_mpi(objects):
     inherited = "/usr/lib/libtool.so /opt/mpich/lib/libmpi.so.12:/old/libantiphon-mpich.so"
     env = rank_environment(OPEN_MPI, Settings(), {"LD_PRELOAD": inherited, "HOME": "/root"})

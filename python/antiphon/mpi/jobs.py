@@ -14,6 +14,8 @@ from antiphon.errors import AntiphonError
 from antiphon.mpi.hosts import Hosts, merged
 
 TIMEOUT_S = 30
+#: Slurm numbers steps of srun from 0; those that hold nothing of the job (batch script, interactive, extern) from here.
+_SLURM_SPECIAL_STEPS = 0xFFFFFFF0
 
 #: What a process asks for that wants to be outside the job that it is in.
 OUTSIDE = "unset it, or name nodes with --hostfile"
@@ -88,6 +90,12 @@ def _slurm(env: Mapping[str, str]) -> Job | None:
     counts = _slurm_counts(env.get("SLURM_TASKS_PER_NODE") or env.get("SLURM_JOB_CPUS_PER_NODE") or "1")
     counts += counts[-1:] * (len(names) - len(counts))
     return Job("Slurm", tuple(zip(names, counts, strict=False)), "srun")
+
+
+def is_in_slurm_step(env: Mapping[str, str]) -> bool:
+    """True in a step that srun has started, which holds its part of the job's cores until it ends."""
+    step = env.get("SLURM_STEP_ID", "")
+    return step.isdecimal() and int(step) < _SLURM_SPECIAL_STEPS
 
 
 def _slurm_counts(text: str) -> list[int]:

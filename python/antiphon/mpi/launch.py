@@ -14,7 +14,7 @@ from pathlib import Path
 
 from antiphon import core
 from antiphon.errors import AntiphonError
-from antiphon.mpi import preload
+from antiphon.mpi import jobs, preload
 from antiphon.mpi.hosts import Hosts, merged
 from antiphon.mpi.library import Mpi
 from antiphon.output import files
@@ -260,6 +260,9 @@ def srun_command(n: int | None, argv: Sequence[str], env: Mapping[str, str], ext
     """The same by Slurm's srun. Only what srun itself must not see goes to --export: its values cannot hold commas."""
     linker = {key: value for key, value in env.items() if key.startswith("LD_")}
     env = vouched(env)
+    if jobs.is_in_slurm_step(os.environ):
+        # As in the shell of `srun --pty bash`: else the new step waits until this one ends. Older srun ignore it.
+        env["SLURM_OVERLAP"] = "1"
     exports = ",".join(["ALL", *(f"{key}={value}" for key, value in checked_for_slurm(linker).items())])
     command = ["srun", *(["-n", str(n)] if n else []), f"--export={exports}", *extra, *argv]
     return Launch(command, {key: value for key, value in env.items() if key not in linker})
