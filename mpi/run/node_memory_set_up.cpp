@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "antiphon/index.hpp"
+#include "job/environment.hpp"
 #include "run/library_progress.hpp"
 #include "shm/process.hpp"
 
@@ -41,9 +42,10 @@ NodeMemorySetUp::NodeMemorySetUp(MPI_Comm comm, int rank, const std::vector<int>
 bool NodeMemorySetUp::advance() {
   while (std::all_of(requests_.begin(), requests_.end(), [](MPI_Request& request) { return is_over(request); })) {
     requests_.clear();
+    if (stage_ == Stage::let_in && !tries_again()) stage_ = Stage::done;
     if (stage_ == Stage::done) return true;
     begin_stage();
-    stage_ = static_cast<Stage>(static_cast<int>(stage_) + 1);
+    stage_ = stage_ == Stage::all_let_in ? Stage::possible : static_cast<Stage>(static_cast<int>(stage_) + 1);
   }
   return false;
 }
@@ -55,13 +57,15 @@ void NodeMemorySetUp::begin_stage() {
     case Stage::segment: return tell(&address_, sizeof address_);
     case Stage::possible: return find_out();
     case Stage::common: return sum_up();
+    case Stage::let_in: return let_others_in();
+    case Stage::all_let_in: return tell(&has_let_in_, sizeof has_let_in_);
     case Stage::done: return;
   }
 }
 
 void NodeMemorySetUp::say_hello() {
   mark_.number = static_cast<std::uint64_t>(getpid()) * 0x9e3779b97f4a7c15U + reinterpret_cast<std::uintptr_t>(this);
-  hellos_[at(self_)] = {getpid(), reinterpret_cast<std::uintptr_t>(&mark_), mark_};
+  hellos_[at(self_)] = {getpid(), getppid(), reinterpret_cast<std::uintptr_t>(&mark_), mark_};
   if (leads()) segment_ = shm::Segment::make(layout_.bytes());
   address_ = segment_.address();
   if (leads() && segment_.empty()) address_.file = -1;
@@ -69,15 +73,32 @@ void NodeMemorySetUp::say_hello() {
 }
 
 void NodeMemorySetUp::find_out() {
-  if (!leads() && address_.file >= 0) segment_ = shm::Segment::open(address_, layout_.bytes());
-  possible_[at(self_)] = {segment_.empty() ? 0 : 1, can_read_all() ? 1 : 0};
+  if (!leads() && address_.file >= 0 && segment_.empty()) segment_ = shm::Segment::open(address_, layout_.bytes());
+  const bool lets_in = has_let_in_ == 0 && shm::can_let_in_more(variable("ANTIPHON_SYSTEM_ROOT"));
+  possible_[at(self_)] = {segment_.empty() ? 0 : 1, can_read_all() ? 1 : 0, lets_in ? 1 : 0};
   collect(possible_.data(), sizeof(Possible));
 }
 
 void NodeMemorySetUp::sum_up() {
+  common_ = {1, 1, 0};
   for (const Possible& one : possible_)
-    common_ = {std::min(common_.shares, one.shares), std::min(common_.reads, one.reads)};
+    common_ = {std::min(common_.shares, one.shares), std::min(common_.reads, one.reads),
+               std::max(common_.lets_in, one.lets_in)};
   tell(&common_, sizeof common_);
+}
+
+bool NodeMemorySetUp::tries_again() const {
+  return least_fetched_bytes_ != NodeMemory::never_fetched_bytes && common_.shares != 0 && common_.reads == 0 &&
+         common_.lets_in != 0;
+}
+
+void NodeMemorySetUp::let_others_in() {
+  std::vector<pid_t> parents;
+  for (const Hello& hello : hellos_) parents.push_back(static_cast<pid_t>(hello.parent));
+  shm::let_in(shm::readers_among(parents));
+  has_let_in_ = 1;
+  // The answer to all comes after the last of these, so nobody reads too early.
+  collect(possible_.data(), sizeof(Possible));
 }
 
 std::unique_ptr<NodeMemory> NodeMemorySetUp::take() {

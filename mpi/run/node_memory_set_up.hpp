@@ -41,22 +41,27 @@ class NodeMemorySetUp {
   /// What a rank tells the others about itself.
   struct Hello {
     std::int64_t process = 0;
+    std::int64_t parent = 0;
     std::uint64_t mark_address = 0;
     Mark mark;
   };
   /// What a rank found possible, and then what all did.
   struct Possible {
-    std::int32_t shares = 0;  ///< the segment is mapped
-    std::int32_t reads = 0;   ///< all others' memory can be read
+    std::int32_t shares = 0;   ///< the segment is mapped
+    std::int32_t reads = 0;    ///< all others' memory can be read
+    std::int32_t lets_in = 0;  ///< it can let more processes read its own
   };
-  enum class Stage { hello, others, segment, possible, common, done };
+  /// Where the system asks each rank whom it lets in, ranks do so, and find out once more what is possible.
+  enum class Stage { hello, others, segment, possible, common, let_in, all_let_in, done };
 
   [[nodiscard]] bool leads() const { return self_ == 0; }
   [[nodiscard]] bool can_read_all() const;
+  [[nodiscard]] bool tries_again() const;
   void begin_stage();
   void say_hello();
   void find_out();
   void sum_up();
+  void let_others_in();
   void collect(void* list, std::size_t entry_bytes);
   void tell(void* data, std::size_t bytes);
   void post(void* data, std::size_t bytes, int peer, bool sends);
@@ -72,7 +77,8 @@ class NodeMemorySetUp {
   Mark mark_;
   std::vector<Hello> hellos_;
   std::vector<Possible> possible_;
-  Possible common_{1, 1};
+  Possible common_;
+  std::int32_t has_let_in_ = 0;
   Stage stage_ = Stage::hello;
   std::vector<MPI_Request> requests_;
   bool failed_ = false;

@@ -3,14 +3,19 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cerrno>
 #include <string>
 #include <string_view>
+
+#include "antiphon/text.hpp"
 
 namespace antiphon::shm {
 
@@ -30,6 +35,9 @@ bool read_memory(pid_t process, std::uint64_t address, void* to, std::size_t byt
 
 namespace {
 
+/// The system keeps one such permission for each process, and tells nobody.
+std::atomic<Readers> readers_of_this_process{Readers::ancestors};
+
 /// Tells whether a process has ended and its parent has not asked for its status.
 bool is_zombie(pid_t process) {
   const int file = open(("/proc/" + std::to_string(process) + "/stat").c_str(), O_RDONLY | O_CLOEXEC);
@@ -44,6 +52,22 @@ bool is_zombie(pid_t process) {
 }
 
 }  // namespace
+
+bool can_let_in_more(const std::string& root) {
+  return readers_of_this_process != Readers::user &&
+         first_line_of(root + "/proc/sys/kernel/yama/ptrace_scope").starts_with('1');
+}
+
+Readers readers_among(const std::vector<pid_t>& parents) {
+  const auto other = [&](pid_t parent) { return parent == 0 || parent != parents.front(); };
+  return std::any_of(parents.begin(), parents.end(), other) ? Readers::user : Readers::siblings;
+}
+
+void let_in(Readers readers) {
+  if (readers <= readers_of_this_process) return;
+  const unsigned long whom = readers == Readers::user ? PR_SET_PTRACER_ANY : static_cast<unsigned long>(getppid());
+  if (prctl(PR_SET_PTRACER, whom, 0UL, 0UL, 0UL) == 0) readers_of_this_process = readers;
+}
 
 bool is_alive(pid_t process) {
   if (kill(process, 0) != 0 && errno == ESRCH) return false;

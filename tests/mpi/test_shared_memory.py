@@ -78,6 +78,26 @@ def test_results_and_summary(wheel: Mpi, n: int, way: str, check: Check) -> None
     assert (within["library_messages"] > within["shared_messages"]) == (way == "off"), within
 
 
+@pytest.mark.parametrize("between", [[], ["sh", "-c", '"$@"; exit $?', "sh"]], ids=["launcher", "shell"])
+@pytest.mark.parametrize("scope", ["0", "1"])
+def test_single_copy_under_yama(
+    native: Mpi, scope: str, between: list[str], compiled: Callable[..., Path], run_ranks: Run, tmp_path: Path
+) -> None:
+    """GIVEN a kernel that asks whom a process lets in THEN ranks let in the fewest that they need, and read."""
+    guard = compiled(native, [PROGRAMS / "guarded.c"], "-shared", "-fPIC")
+    program = compiled(native, [PROGRAMS / "shared.c"])
+    file = tmp_path / "proc/sys/kernel/yama/ptrace_scope"
+    file.parent.mkdir(parents=True)
+    file.write_text(f"{scope}\n")
+    two_copies = {"OMPI_MCA_smsc": "^cma", "MPIR_CVAR_CH4_CMA_ENABLE": "0"}  # of the libraries' own messages
+    variables = {"ANTIPHON_SYSTEM_ROOT": str(tmp_path), "GUARDED": str(tmp_path), "ANTIPHON_FORCE": "*:on"}
+    result = run_ranks(native, 3, [*between, program], before=[guard], **variables, **two_copies)
+    assert result.returncode == 0, result.text
+    found = sorted(name.suffix for name in tmp_path.glob("[0-9]*.*"))
+    allowed = ".user" if between else ".siblings"
+    assert found == ([] if scope == "0" else sorted([*[allowed] * 3, *[".reads"] * 3])), result.text
+
+
 def test_several_nodes(wheel: Mpi, check: Check) -> None:
     """GIVEN ranks dealt out over assumed nodes THEN only those of a node share memory, and results are right."""
     nodes = {"ANTIPHON_NODES": "a,b,a,b,a", "ANTIPHON_LINK_BITS_PER_S": "100000000"}

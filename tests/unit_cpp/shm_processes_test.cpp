@@ -7,7 +7,9 @@
 #include <csignal>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
+#include <string>
 #include <thread>
 
 #include <doctest/doctest.h>
@@ -117,4 +119,20 @@ TEST_CASE("shm: where files may not be that large, there is no segment, and the 
   int status = 0;
   REQUIRE(waitpid(child, &status, 0) == child);
   CHECK(status == 0);
+}
+
+TEST_CASE("as few readers as possible are let in: all that a common parent started, or all of the user's") {
+  CHECK(shm::readers_among({7, 7, 7}) == shm::Readers::siblings);
+  CHECK(shm::readers_among({7, 8, 7}) == shm::Readers::user);
+  CHECK(shm::readers_among({0, 0}) == shm::Readers::user);
+  const std::filesystem::path root = std::filesystem::temp_directory_path() / ("yama-" + std::to_string(getpid()));
+  CHECK_FALSE(shm::can_let_in_more(root.string()));
+  std::filesystem::create_directories(root / "proc/sys/kernel/yama");
+  const auto may_with = [&](const char* scope) {
+    std::ofstream(root / "proc/sys/kernel/yama/ptrace_scope") << scope << '\n';
+    return shm::can_let_in_more(root.string());
+  };
+  CHECK(may_with("1"));
+  for (const char* other : {"0", "2", "3"}) CHECK_FALSE(may_with(other));
+  std::filesystem::remove_all(root);
 }
