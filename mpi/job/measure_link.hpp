@@ -17,7 +17,8 @@ struct MeasuredLink {
   double seconds = 0;                             ///< that it took there
 };
 
-/// Returns the same rate on all ranks. At least two nodes are needed. The call is collective over MPI_COMM_WORLD.
+/// Returns the same rate on all ranks. At least two nodes are needed, each named by its first rank; machines with
+/// several nodes each can stand for them. The call is collective over MPI_COMM_WORLD.
 MeasuredLink measure_link(const std::vector<int>& node_of_rank);
 
 }  // namespace antiphon::mpi

@@ -131,12 +131,16 @@ network::Network recall(Settings& settings, const Seen& seen) {
     if (settings.store != "off") look_up_safely(settings, seen);
     Json all{{"settings", serialize(settings)}, {"network", to_json(seen.network)}};
     each_field(recalled, [&](const char* name, const auto& value) { all[name] = value; });
+    all["machine_of_rank"] = Json(seen.network.machine_of_rank);
     answer = all.dump();
   }
   const Json all = Json::parse(from_rank_0(std::move(answer)));
   settings = deserialize(all.at("settings").as_string());
   each_field(recalled, [&]<typename T>(const char* name, T& value) { value = all.at(name).get<T>(); });
-  return network::network_from_json(all.at("network"));
+  network::Network network = network::network_from_json(all.at("network"));
+  for (const Json& first : all.at("machine_of_rank"))
+    network.machine_of_rank.push_back(static_cast<int>(first.as_integer()));
+  return network;
 }
 
 void save_learned(std::string_view rules_json, std::string_view evidence_json) {

@@ -164,12 +164,16 @@ struct Crowd {
 
 using Crowds = std::map<std::string, Crowd>;
 
-/// Returns the ranks of each machine. A node that does not say on which one it is has one of its own.
+/// A node that does not say on which machine it is has one of its own.
+std::string name_of_machine(const std::string& boot_id, int node) {
+  return boot_id.empty() ? "node " + std::to_string(node) : boot_id;
+}
+
+/// Returns the ranks of each machine.
 Crowds on_machines(const std::map<int, Crowd>& nodes, const std::map<int, std::string>& machine_of_node) {
   Crowds machines;
   for (const auto& [number, node] : nodes) {
-    const std::string& name = machine_of_node.at(number);
-    Crowd& machine = machines[name.empty() ? "node " + std::to_string(number) : name];
+    Crowd& machine = machines[name_of_machine(machine_of_node.at(number), number)];
     ++machine.nodes;
     machine.ranks += node.ranks;
     machine.cores.add(node.cores);
@@ -212,6 +216,19 @@ void count_machines(Network& n, const std::vector<Sighting>& sightings, const st
   n.turn_s = *middle;
 }
 
+/// Returns the first rank on each rank's machine, where nodes share machines, and there are several.
+std::vector<int> shared_machines(const std::vector<Sighting>& sightings, const std::vector<int>& node_of_rank) {
+  std::map<std::string, int> first_on;
+  std::vector<int> machine_of_rank;
+  for (std::size_t r = 0; r < sightings.size(); ++r) {
+    const std::string name = name_of_machine(sightings[r].machine.boot_id, node_of_rank[r]);
+    machine_of_rank.push_back(first_on.emplace(name, static_cast<int>(r)).first->second);
+  }
+  const auto nodes = std::set<int>(node_of_rank.begin(), node_of_rank.end()).size();
+  if (first_on.size() < 2 || first_on.size() == nodes) return {};
+  return machine_of_rank;
+}
+
 }  // namespace
 
 Network agree(const std::vector<Sighting>& sightings, const std::vector<int>& node_of_rank) {
@@ -220,6 +237,7 @@ Network agree(const std::vector<Sighting>& sightings, const std::vector<int>& no
   Network n = read(find(sightings, node_of_rank), told);
   n.component = told.component;
   count_machines(n, sightings, node_of_rank);
+  n.machine_of_rank = shared_machines(sightings, node_of_rank);
   return n;
 }
 

@@ -57,6 +57,8 @@ struct Network {
   int nodes_sharing = 1;         ///< so many nodes (containers, namespaces) are on that machine and share its cores
   int ranks_on_cores = 0;        ///< so many ranks use them; 0: unknown
   double turn_s = 0;             ///< how long a rank that waits holds such a core; 0: unknown, or nodes do not share
+  /// The first rank on each rank's machine, where some nodes share a machine and others do not; else empty.
+  std::vector<int> machine_of_rank;
 
   /// Notes what was found out of the link and of one connection, which fills the link where it carries as much.
   void set_rates(std::int64_t link, std::int64_t connection, std::string source);

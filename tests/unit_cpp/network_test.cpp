@@ -293,6 +293,23 @@ TEST_CASE("nodes of one machine share its cores") {
   CHECK(network::read_machine("").cores.count() > 0);
 }
 
+TEST_CASE("links are measured between machines where some of them have several nodes") {
+  const auto machines = [](const std::vector<const char*>& boot_ids, const std::vector<int>& node_of_rank) {
+    std::vector<Sighting> ranks(boot_ids.size(), tcp("eth0", gigabit, {5}));
+    for (std::size_t r = 0; r < ranks.size(); ++r) ranks[r].machine.boot_id = boot_ids[r];
+    return network::agree(ranks, node_of_rank).machine_of_rank;
+  };
+  using Ranks = std::vector<int>;
+  // Two pods on each machine, the first one with two ranks.
+  CHECK(machines({"a", "a", "a", "b", "b"}, {0, 0, 2, 3, 4}) == Ranks{0, 0, 0, 3, 3});
+  CHECK(machines({"a", "b", "a"}, {0, 1, 2}) == Ranks{0, 1, 0});
+  CHECK(machines({"a", "a", "", ""}, {0, 1, 2, 3}) == Ranks{0, 0, 2, 3});
+  // One machine with all nodes, as in a lab, or a machine for each.
+  CHECK(machines({"a", "a", "a"}, {0, 1, 2}).empty());
+  CHECK(machines({"a", "b", "b"}, {0, 1, 1}).empty());
+  CHECK(machines({"", ""}, {0, 1}).empty());
+}
+
 TEST_CASE("a connection that only one rank has is not the library's") {
   std::vector<Sighting> ranks{tcp("eth1", 25 * gigabit, {5}), tcp("eth1", 25 * gigabit, {5})};
   ranks[0].links.push_back({{"eth0", true, gigabit, ""}, {99}});
