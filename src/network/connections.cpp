@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <ifaddrs.h>
+#include <net/if.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -46,14 +47,23 @@ std::uint64_t key_of(const Connection& connection) {
 
 }  // namespace
 
-std::map<Address, std::string> own_addresses() {
-  std::map<Address, std::string> found;
-  ifaddrs* list = nullptr;
-  if (getifaddrs(&list) != 0) return found;
+std::map<Address, std::string> addresses_in(const ifaddrs* list) {
+  std::map<Address, std::string> found, on_loopback;
   for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
     const Address address = with_port(entry->ifa_addr);
-    if (!address.empty()) found.emplace(without_port(address), entry->ifa_name);
+    if (address.empty()) continue;
+    const std::string_view label = entry->ifa_name;  // "eth0:1" is a second address of eth0
+    auto& names = (entry->ifa_flags & IFF_LOOPBACK) != 0 ? on_loopback : found;
+    names.emplace(without_port(address), label.substr(0, label.find(':')));
   }
+  found.merge(on_loopback);
+  return found;
+}
+
+std::map<Address, std::string> own_addresses() {
+  ifaddrs* list = nullptr;
+  if (getifaddrs(&list) != 0) return {};
+  std::map<Address, std::string> found = addresses_in(list);
   freeifaddrs(list);
   return found;
 }

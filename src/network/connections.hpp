@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+struct ifaddrs;
+
 namespace antiphon::network {
 
 /// An IP address as 16 bytes (IPv4 as in IPv6), without and with a port.
@@ -19,6 +21,9 @@ struct Connection {
 
 /// Returns this node's addresses (without ports) and the interfaces that have them.
 std::map<Address, std::string> own_addresses();
+
+/// Returns those of a system's list. An address that the loopback interface has as well is the other interface's.
+std::map<Address, std::string> addresses_in(const ifaddrs* list);
 
 /// Returns this process's TCP connections.
 std::vector<Connection> open_connections();

@@ -19,7 +19,9 @@ namespace antiphon::network {
 namespace {
 
 constexpr int ethernet_type = 1;  // ARPHRD_ETHER; InfiniBand's interfaces have 32
-constexpr int most_levels = 4;    // of a VLAN on a bond on a port
+/// ARPHRD_LOOPBACK: a node that routes for itself may have its address there, and any interface below.
+constexpr int loopback_type = 772;
+constexpr int most_levels = 4;  // of a VLAN on a bond on a port
 constexpr double bits_of_gigabit = 1e9;
 
 std::vector<std::string> names_in(const std::string& directory) {
@@ -89,10 +91,21 @@ std::int64_t connection_over_bond(const std::string& root, const std::string& pa
   return slowest;
 }
 
+/// Drivers of interfaces that a host makes for its virtual machines, or a cloud for all that it lends.
+constexpr std::array<std::string_view, 8> hosts_drivers{"ena", "gve",        "hv_netvsc", "mana",
+                                                        "vif", "virtio_net", "vmxnet3",   "xen_netfront"};
+
+bool has_hosts_driver(const std::string& root, const std::string& name) {
+  const std::string driver = target_of(root + "/sys/class/net/" + name + "/device/driver");
+  return std::find(hosts_drivers.begin(), hosts_drivers.end(), driver.substr(driver.rfind('/') + 1)) !=
+         hosts_drivers.end();
+}
+
 struct Rate {
   std::int64_t bits_per_s = 0;
   std::int64_t connection_bits_per_s = 0;  ///< 0: a connection fills the link
   std::string source;
+  bool claimed = false;  ///< the driver says that a host has made the port
 };
 
 /// A virtual interface reports a nominal speed that means nothing; what counts is the slowest interface below it. That
@@ -102,7 +115,12 @@ Rate rate_of(const std::string& root, const std::string& name, int levels) {
   const bool is_bond = is_directory(root + path + "/bonding");
   if (is_bond || is_directory(root + path + "/device")) {
     const std::int64_t rate = speed_bits_per_s(root + path);
-    return {rate, is_bond ? connection_over_bond(root, path) : 0, path + (rate > 0 ? "/speed" : "/speed does not say")};
+    const std::vector<std::string> ports = is_bond ? ports_below(root + path) : std::vector{name};
+    return {.bits_per_s = rate,
+            .connection_bits_per_s = is_bond ? connection_over_bond(root, path) : 0,
+            .source = path + (rate > 0 ? "/speed" : "/speed does not say"),
+            .claimed = std::any_of(ports.begin(), ports.end(),
+                                   [&](const std::string& port) { return has_hosts_driver(root, port); })};
   }
   Rate slowest{.source = name + " is virtual and has no rate of its own"};
   bool first = true;
@@ -185,6 +203,8 @@ Machine read_machine(const std::string& root) {
 
 bool is_virtual_machine(const std::string& root) {
   if (!first_line_of(root + "/sys/hypervisor/type").empty()) return true;
+  // The processors of arm64 have no such flag.
+  if (first_line_of(root + "/sys/class/dmi/id/sys_vendor") == "QEMU") return true;
   const std::string flags = processor_flags(root);
   const std::vector<std::string> words = words_of(flags);
   return std::find(words.begin(), words.end(), "hypervisor") != words.end() ||
@@ -193,12 +213,13 @@ bool is_virtual_machine(const std::string& root) {
 
 Interface read_interface(const std::string& root, const std::string& name, bool virtual_machine) {
   Interface found{.name = name};
-  if (const auto type = number_in(root + "/sys/class/net/" + name + "/type")) found.ethernet = *type == ethernet_type;
+  if (const auto type = number_in(root + "/sys/class/net/" + name + "/type"))
+    found.ethernet = *type == ethernet_type || *type == loopback_type;
   Rate rate = rate_of(root, name, most_levels);
   found.bits_per_s = rate.bits_per_s;
   found.connection_bits_per_s = rate.connection_bits_per_s;
   found.source = std::move(rate.source);
-  found.claimed = virtual_machine && found.bits_per_s > 0;
+  found.claimed = (virtual_machine || rate.claimed) && found.bits_per_s > 0;
   if (found.claimed) found.source += " of a virtual machine";
   return found;
 }

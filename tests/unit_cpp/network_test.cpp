@@ -1,60 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks how the network between nodes is found: from directories as a node has them, recorded settings, connections.
+// Checks how the network between nodes is found: from recorded settings and connections.
+#include <arpa/inet.h>
 #include <doctest/doctest.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <sys/stat.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 
-#include <filesystem>
-#include <fstream>
 #include <map>
-#include <thread>
 #include <utility>
 
 #include "network/agree.hpp"
+#include "network_root.hpp"
 
 namespace network = antiphon::network;
-namespace fs = std::filesystem;
 using network::Address;
 using network::Cores;
+using network::gigabit;
+using network::Root;
 using network::Sighting;
 
 namespace {
-
-/// A directory that stands for a node's root, removed at the end.
-struct Root {
-  Root() {
-    std::string name = (fs::temp_directory_path() / "antiphon-root-XXXXXX").string();
-    path = mkdtemp(name.data());
-  }
-  Root(const Root&) = delete;
-  Root& operator=(const Root&) = delete;
-  ~Root() { fs::remove_all(path); }
-  void put(const std::string& file, const std::string& text) const {
-    fs::create_directories(fs::path(path + file).parent_path());
-    std::ofstream(path + file) << text << '\n';
-  }
-  void link(const std::string& file, const std::string& target) const {
-    fs::create_directories(fs::path(path + file).parent_path());
-    fs::create_symlink(target, path + file);
-  }
-  /// Adds a wired port, as a driver shows it.
-  void port(const std::string& name, const std::string& mbit, const std::string& type = "1") const {
-    fs::create_directories(path + "/sys/class/net/" + name + "/device");
-    put("/sys/class/net/" + name + "/speed", mbit);
-    put("/sys/class/net/" + name + "/type", type);
-  }
-  /// Adds an adapter of InfiniBand or the like and opens it.
-  void adapter(const std::string& name, const std::string& layer, const std::string& rate) const {
-    put("/sys/class/infiniband_verbs/uverbs0/ibdev", name);
-    put("/sys/class/infiniband/" + name + "/ports/1/state", "4: ACTIVE");
-    put("/sys/class/infiniband/" + name + "/ports/1/rate", rate);
-    put("/sys/class/infiniband/" + name + "/ports/1/link_layer", layer);
-    link("/proc/fd/7", "/dev/infiniband/uverbs0");
-  }
-  std::vector<network::Device> open() const { return network::open_devices(path, path + "/proc/fd"); }
-  std::string path;
-};
 
 network::Told told(const std::string& library, const std::map<std::string, std::string>& settings) {
   return network::read_told(library, [&](const std::string& name) -> std::optional<std::string> {
@@ -66,116 +30,12 @@ network::Told told(const std::string& library, const std::map<std::string, std::
 const std::string openmpi = "Open MPI v5.0.11";
 const std::string mpich = "MPICH Version:\t5.0.2\nMPICH Device:\tch4:ofi\n";
 const std::string mpich_ucx = "MPICH Version:\t4.0.2\nMPICH Device:    \tch4:ucx\nMPICH configure: \t";
-constexpr std::int64_t gigabit = 1'000'000'000;
 
 Sighting tcp(const std::string& interface, std::int64_t rate, std::vector<std::uint64_t> keys) {
   return {.links = {{{interface, true, rate, "/sys/class/net/" + interface + "/speed"}, std::move(keys)}}};
 }
 
 }  // namespace
-
-TEST_CASE("the rate of an interface is its own, or that of the ports below a virtual one") {
-  const Root root;
-  root.port("eth0", "1000");
-  root.port("eth1", "10000");
-  root.port("down", "-1");
-  root.port("ib0", "100000", "32");
-  root.put("/sys/class/net/veth0/speed", "10000");
-  root.link("/sys/class/net/eth1.7/lower_eth1", "../eth1");
-  root.link("/sys/class/net/br0/lower_eth1", "../eth1");
-  root.link("/sys/class/net/br0/lower_eth0", "../eth0");
-  root.link("/sys/class/net/br1/lower_eth0", "../eth0");
-  root.link("/sys/class/net/br1/lower_veth0", "../veth0");
-  const auto rate = [&](const char* name) { return network::read_interface(root.path, name).bits_per_s; };
-  CHECK(rate("eth0") == gigabit);
-  CHECK(rate("eth1.7") == 10 * gigabit);
-  CHECK(rate("br0") == gigabit);
-  CHECK(rate("br1") == 0);
-  CHECK(rate("down") == 0);
-  CHECK(rate("veth0") == 0);
-  CHECK(rate("none") == 0);
-  CHECK(network::read_interface(root.path, "br0").source == "/sys/class/net/eth0/speed");
-  CHECK(network::read_interface(root.path, "eth0").ethernet);
-  CHECK_FALSE(network::read_interface(root.path, "ib0").ethernet);
-}
-
-TEST_CASE("a connection over a bond has one of its ports, unless the mode gives it all that the bond has") {
-  const Root root;
-  root.port("eth0", "1000");
-  root.port("eth1", "2500");
-  root.port("down", "-1");
-  const auto bond = [&](const std::string& mode, const std::string& mbit) {
-    const std::string path = "/sys/class/net/" + mode.substr(0, mode.find(' '));
-    root.put(path + "/bonding/mode", mode);
-    root.put(path + "/speed", mbit);
-    for (const char* port : {"eth0", "eth1", "down"}) root.link(path + "/lower_" + port, std::string("../") + port);
-  };
-  bond("802.3ad 4", "3500");
-  bond("balance-xor 2", "3500");
-  bond("balance-rr 0", "3500");
-  bond("active-backup 1", "1000");
-  root.link("/sys/class/net/vlan7/lower_802.3ad", "../802.3ad");
-  const auto rates = [&](const char* name) {
-    const network::Interface found = network::read_interface(root.path, name);
-    CHECK(found.source.ends_with("/speed"));
-    return std::pair(found.bits_per_s, found.connection_bits_per_s);
-  };
-  CHECK(rates("802.3ad") == std::pair(7 * gigabit / 2, gigabit));
-  CHECK(rates("balance-xor") == std::pair(7 * gigabit / 2, gigabit));
-  CHECK(rates("vlan7") == std::pair(7 * gigabit / 2, gigabit));
-  CHECK(rates("balance-rr") == std::pair(7 * gigabit / 2, std::int64_t{0}));
-  CHECK(rates("active-backup") == std::pair(gigabit, std::int64_t{0}));
-  CHECK(rates("eth0") == std::pair(gigabit, std::int64_t{0}));
-}
-
-TEST_CASE("whether a node is a virtual machine is read from its first processor alone") {
-  const Root root;
-  root.port("eth0", "1000");
-  CHECK_FALSE(network::is_virtual_machine(root.path));
-  root.put("/proc/cpuinfo", "processor : 0\nFeatures : fp\n\nflags : hypervisor");
-  CHECK_FALSE(network::is_virtual_machine(root.path));
-  fs::remove(root.path + "/proc/cpuinfo");
-  const std::string pipe = root.path + "/proc/cpuinfo";
-  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
-  bool all_was_read = true;
-  std::thread system([&] {
-    sigset_t broken_pipe;
-    sigemptyset(&broken_pipe);
-    sigaddset(&broken_pipe, SIGPIPE);
-    pthread_sigmask(SIG_BLOCK, &broken_pipe, nullptr);
-    std::ofstream file(pipe);
-    for (int i = 0; i < 10'000; ++i) file << "processor : " << i << "\nflags : fpu hypervisor avx2\n\n";
-    all_was_read = static_cast<bool>(file.flush());
-  });
-  CHECK(network::is_virtual_machine(root.path));
-  system.join();
-  CHECK_FALSE(all_was_read);
-  CHECK(network::read_interface(root.path, "eth0", true).claimed);
-  CHECK_FALSE(network::read_interface(root.path, "eth0", false).claimed);
-}
-
-TEST_CASE("the network devices that a process has open are known by kind and rate") {
-  const Root infiniband;
-  infiniband.adapter("mlx5_0", "InfiniBand", "100 Gb/sec (4X EDR)");
-  infiniband.link("/proc/fd/3", "socket:[4711]");
-  infiniband.link("/proc/fd/8", "/dev/infiniband/uverbs0");
-  REQUIRE(infiniband.open().size() == 1);
-  CHECK(infiniband.open()[0].name == "mlx5_0");
-  CHECK(infiniband.open()[0].kind == "InfiniBand");
-  CHECK(infiniband.open()[0].bits_per_s == 100 * gigabit);
-  const Root efa;
-  efa.adapter("rdmap0s6", "Unspecified", "100 Gb/sec (4X EDR)");
-  efa.link("/sys/class/infiniband/rdmap0s6/device/driver", "../../../bus/pci/drivers/efa");
-  CHECK(efa.open()[0].kind == "EFA");
-  const Root slingshot;
-  slingshot.link("/proc/fd/9", "/dev/cxi0");
-  slingshot.put("/sys/class/cxi/cxi0/device/net/hsn0/speed", "200000");
-  CHECK(slingshot.open()[0].kind == "HPE Slingshot");
-  CHECK(slingshot.open()[0].bits_per_s == 200 * gigabit);
-  const Root plain;
-  plain.link("/proc/fd/0", "/dev/null");
-  CHECK(plain.open().empty());
-}
 
 TEST_CASE("settings of the libraries tell the transport where they leave one only") {
   using Settings = std::map<std::string, std::string>;
@@ -223,6 +83,34 @@ TEST_CASE("only connections that leave the node count, by interface and alike at
   REQUIRE(keys.size() == 1);
   CHECK(keys.at("eth0").size() == 1);
   CHECK(network::leaving({{b, a}}, there).at("eth7") == keys.at("eth0"));
+}
+
+TEST_CASE("an address is its interface's, by name and not by label, before it is the loopback interface's") {
+  const auto v4 = [](const char* text) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    REQUIRE(inet_pton(AF_INET, text, &address.sin_addr) == 1);
+    return address;
+  };
+  std::vector<sockaddr_in> given{v4("127.0.0.1"), v4("10.0.0.7"), v4("10.0.0.8"), v4("10.0.0.7"), v4("10.1.0.7")};
+  std::vector<std::string> names{"lo", "lo", "lo", "swp1", "eth0:1"};
+  std::vector<ifaddrs> list(given.size());
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    list[i].ifa_next = i + 1 < list.size() ? &list[i + 1] : nullptr;
+    list[i].ifa_name = names[i].data();
+    list[i].ifa_flags = names[i] == "lo" ? IFF_LOOPBACK | IFF_UP : IFF_UP;
+    list[i].ifa_addr = reinterpret_cast<sockaddr*>(&given[i]);
+  }
+  const auto own = network::addresses_in(list.data());
+  const auto name_of = [&](const char* bytes) { return own.at(Address(10, '\0') + "\xff\xff" + Address(bytes, 4)); };
+  CHECK(name_of("\x0a\0\0\x07") == "swp1");
+  CHECK(name_of("\x0a\0\0\x08") == "lo");
+  CHECK(name_of("\x0a\x01\0\x07") == "eth0");
+  // What leaves the node by an address of the loopback interface goes over some Ethernet, whose rate is not known.
+  const Root root;
+  root.put("/sys/class/net/lo/type", "772");
+  CHECK(network::read_interface(root.path, "lo").ethernet);
+  CHECK(network::read_interface(root.path, "lo").bits_per_s == 0);
 }
 
 TEST_CASE("this node's addresses are 16 bytes, IPv4 as in IPv6") {
