@@ -24,6 +24,15 @@ bool write_through(int file, std::string_view text) {
   return fsync(file) == 0;
 }
 
+/// Closes a file to other writers, and returns why not. Some file systems show all files open to everybody, whatever is
+/// asked of them, and nobody may read such a file again.
+std::string close_to_others(int file) {
+  struct stat found{};
+  if (fchmod(file, 0644) != 0 || fstat(file, &found) != 0) return std::strerror(errno);
+  if ((found.st_mode & S_IWOTH) == 0) return "";
+  return "this file system keeps no modes, so everybody could write it: ANTIPHON_STORE can name another directory";
+}
+
 }  // namespace
 
 std::optional<Stored> read_bounded(const std::string& path, std::size_t most_bytes, std::string& why) {
@@ -56,13 +65,11 @@ std::string replace_file(const std::string& path, std::string_view text) {
   std::string temporary;
   const int file = open_beside(path, temporary);
   if (file < 0) return std::strerror(errno);
-  const bool written = write_through(file, text) && fchmod(file, 0644) == 0;
-  int error = written ? 0 : errno;
-  if (close(file) != 0 && error == 0) error = errno;
-  if (error == 0 && std::rename(temporary.c_str(), path.c_str()) != 0) error = errno;
-  if (error == 0) return "";
-  unlink(temporary.c_str());
-  return std::strerror(error);
+  std::string why = write_through(file, text) ? close_to_others(file) : std::strerror(errno);
+  if (close(file) != 0 && why.empty()) why = std::strerror(errno);
+  if (why.empty() && std::rename(temporary.c_str(), path.c_str()) != 0) why = std::strerror(errno);
+  if (!why.empty()) unlink(temporary.c_str());
+  return why;
 }
 
 }  // namespace antiphon

@@ -87,6 +87,27 @@ def test_use_names_a_profile_for_its_nodes_or_others(antiphon: Antiphon, tmp_pat
     assert refused.stderr == "error: the profile does not name its nodes\nhint: name them with --hostfile FILE\n"
 
 
+#: A file system on which everybody may write every file, whatever a program asks for, as Azure Files.
+WITHOUT_MODES = """
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int fchmod(int file, mode_t mode) { (void)mode; return (int)syscall(SYS_fchmod, file, 0777); }
+"""
+
+
+def test_nothing_is_put_where_nobody_may_read_it_again(antiphon: Antiphon, tmp_path: Path) -> None:
+    (tmp_path / "modes.c").write_text(WITHOUT_MODES)
+    object_file = tmp_path / "modes.so"
+    subprocess.run(["cc", "-shared", "-fPIC", tmp_path / "modes.c", "-o", object_file], check=True, timeout=60)
+    profile.write(tmp_path / "m.json", of_nodes("a", "b"))
+    folder = tmp_path / "share"
+    refused = antiphon("profile", "use", "m.json", ANTIPHON_STORE=str(folder), LD_PRELOAD=str(object_file))
+    assert (refused.returncode, refused.stdout) == (1, ""), refused.stderr
+    assert "this file system keeps no modes, so everybody could write it: ANTIPHON_STORE can name" in refused.stderr
+    assert not [path for path in folder.rglob("*") if path.is_file()]
+
+
 def test_forget_removes_what_it_is_told_to(antiphon: Antiphon, tmp_path: Path, known: dict[str, str]) -> None:
     [entry] = store.entries([tmp_path / "store"])
     assert antiphon("profile", "forget", **known).returncode == 2
