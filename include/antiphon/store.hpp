@@ -43,6 +43,7 @@ struct Learned {
   std::int64_t link_bits_per_s = 0;        ///< measured; 0: never
   std::int64_t connection_bits_per_s = 0;  ///< measured with it; 0: one connection fills the link
   std::int64_t link_measured_s = 0;        ///< when, in seconds since 1970
+  bool link_is_confirmed = false;          ///< the measurement before found the same
   Json decisions;                          ///< rules, in the form of a profile's "decisions"; null: none
   Json evidence;                           ///< whatever their maker wants back; null: none
   std::string path;                        ///< the file that this was read from
@@ -53,7 +54,8 @@ struct Learned {
   [[nodiscard]] Json to_json() const;
   /// Tells whether the rate may be used instead of another measurement.
   [[nodiscard]] bool knows_link(std::int64_t now_s) const;
-  /// Takes over what a later run has learned: its rules come first, in place of those with the same conditions.
+  /// Takes over what a later run has learned: its rules come first, in place of those with the same conditions. A rate
+  /// near the one before is confirmed.
   void merge(const Learned& later);
 };
 

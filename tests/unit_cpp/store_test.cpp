@@ -126,6 +126,30 @@ TEST_CASE("what runs learn is merged, for their nodes and their network alone") 
   CHECK(problems.empty());
 }
 
+TEST_CASE("a measured rate counts for an hour, and for a month once two measurements in succession agree") {
+  constexpr std::int64_t hour_s = 3600;
+  constexpr std::int64_t day_s = 24 * hour_s;
+  const StoreFolder folder;
+  const Store store({folder.path});
+  Problems problems;
+  const auto counts_for_s = [&](std::int64_t bits_per_s, std::int64_t when_s) {
+    REQUIRE(
+        store.save_learned(four, known_network, {.link_bits_per_s = bits_per_s, .link_measured_s = when_s}).empty());
+    const auto found = store.find_learned(four, known_network, problems);
+    REQUIRE(found);
+    CHECK(found->link_bits_per_s == bits_per_s);
+    std::int64_t longest_s = 0;
+    for (const std::int64_t later_s : {hour_s - 1, hour_s, 30 * day_s - 1, 30 * day_s})
+      if (found->knows_link(when_s + later_s)) longest_s = later_s + 1;
+    return longest_s;
+  };
+  CHECK(counts_for_s(3'000'000'000, 5 * day_s) == hour_s);
+  CHECK(counts_for_s(10'000'000'000, 6 * day_s) == hour_s);
+  CHECK(counts_for_s(9'000'000'000, 7 * day_s) == 30 * day_s);
+  CHECK(counts_for_s(10'000'000'000, 40 * day_s) == 30 * day_s);
+  CHECK(counts_for_s(1'000'000'000, 80 * day_s) == hour_s);
+}
+
 TEST_CASE("a broken file is named, passed over, and replaced by the next run") {
   const StoreFolder folder;
   const Store store({folder.path});
