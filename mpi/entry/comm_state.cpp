@@ -87,6 +87,7 @@ CommState::CommState(MPI_Comm comm, std::optional<CommShape> shape)
     : comm_(comm), own_(comm), eligible_(shape.has_value()), shape_(std::move(shape).value_or(CommShape{})),
       decisions_(
           shape_, world.overrides, [this] { return groups().work(); },
+          [this] { return settled_node_memory() != nullptr; },
           [this](std::span<char> text) { take_from_first(text); }) {}
 
 CommState::~CommState() {
@@ -219,18 +220,19 @@ bool CommState::node_memory_ready() {
   return true;
 }
 
-void CommState::use_node_memory(Executor& executor) {
+NodeMemory* CommState::settled_node_memory() {
   own_comm();
   while (true) {
     {
       const operations::Lock lock;
-      if (node_memory_ready()) break;
+      if (node_memory_ready()) return node_memory_->get();
     }
     if (operations_under_way()) make_progress();
     sched_yield();
   }
-  executor.use_node_memory(node_memory_->get());
 }
+
+void CommState::use_node_memory(Executor& executor) { executor.use_node_memory(settled_node_memory()); }
 
 bool CommState::in_use() const { return holds_ > 0 || (nonblocking_ && nonblocking_->under_way()); }
 

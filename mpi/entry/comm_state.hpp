@@ -184,6 +184,8 @@ class CommState {
   void take_from_first(std::span<char> text);
   void use_groups(PreparedSchedule& prepared);
   bool node_memory_ready();
+  /// Returns what the node's ranks share, or null, as soon as that is settled. Collective at first.
+  NodeMemory* settled_node_memory();
   /// `judges_alone` as in CodingTerms: of nonblocking and persistent calls, which the program may leave alone.
   std::unique_ptr<Exchange> make_exchange(CreditLimits limits, int first_tag, std::int64_t encode_bytes,
                                           bool judges_alone);

@@ -27,6 +27,8 @@ constexpr std::size_t most_evidence = 256;
 constexpr std::string_view planned_patterns = "the plan has patterns for so many ranks";
 constexpr std::string_view others_memory = "all ranks are on one node: shared memory is the library's business";
 
+constexpr std::string_view no_shared_memory = "all ranks are on one node, and cannot share memory there";
+
 /// Tells whether the plan has patterns for this number of ranks; the same on every rank.
 bool plan_has_patterns_for(int ranks) {
   const auto& patterns = world.plan.patterns;
@@ -99,7 +101,11 @@ Choice Decisions::choose_by_mode(const Question& question) const {
   }
   const bool by_table = question.nodes < 2 && !world.rules->decides(question);
   if (by_table && !world.speeds_up_one_node) return {nullptr, {}, std::string(others_memory)};
-  return world.rules->choose(question);
+  const Choice& choice = world.rules->choose(question);
+  // The table is for messages through shared memory. A call that may not wait cannot find out whether there is one.
+  if (by_table && choice.algorithm != nullptr && !question.nonblocking && !share_memory_())
+    return {nullptr, {}, std::string(no_shared_memory)};
+  return choice;
 }
 
 /// Tells whether a choice that multicasts may be used: the user asks for it, or the ranks hear each other's multicasts.

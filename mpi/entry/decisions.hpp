@@ -48,12 +48,13 @@ struct Asked {
 
 class Decisions {
  public:
-  /// `multicasts_work` tells whether all ranks hear each other's multicasts; its first call is collective. So is each
-  /// call of `from_first`. The shape must outlive the decisions.
+  /// `multicasts_work` tells whether all ranks hear each other's multicasts, `share_memory` whether those of a node
+  /// share memory; their first calls are collective. So is each call of `from_first`. The shape must outlive the
+  /// decisions.
   Decisions(const CommShape& shape, const Overrides& overrides, std::function<bool()> multicasts_work,
-            run_model::FromFirst from_first)
+            std::function<bool()> share_memory, run_model::FromFirst from_first)
       : shape_(shape), overrides_(overrides), multicasts_work_(std::move(multicasts_work)),
-        from_first_(std::move(from_first)) {}
+        share_memory_(std::move(share_memory)), from_first_(std::move(from_first)) {}
   ~Decisions();
   Decisions(const Decisions&) = delete;
   Decisions& operator=(const Decisions&) = delete;
@@ -123,6 +124,7 @@ class Decisions {
   const CommShape& shape_;
   Overrides overrides_;
   std::function<bool()> multicasts_work_;
+  std::function<bool()> share_memory_;
   run_model::FromFirst from_first_;
   /// Programs that work on less and less, as eliminations do, ask for hundreds of sizes.
   std::array<std::unordered_map<Asked, Decision, Asked::Hash>, collective_count> known_;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <string_view>
 #include <utility>
 
@@ -17,6 +18,17 @@ namespace antiphon::shm {
 namespace {
 
 std::string name_of(std::uint64_t number) { return "antiphon-" + std::to_string(number); }
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008U  // Linux 6.3
+#endif
+
+/// Returns a new file of memory, or -1. Some systems want it to say that nobody executes it; older ones do not know
+/// that.
+int make_file(const std::string& name) {
+  const int file = memfd_create(name.c_str(), MFD_CLOEXEC | MFD_NOEXEC_SEAL);
+  return file < 0 && errno == EINVAL ? memfd_create(name.c_str(), MFD_CLOEXEC) : file;
+}
 
 std::byte* map(int file, std::size_t bytes) {
   void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
@@ -55,7 +67,7 @@ Segment Segment::make(std::size_t bytes) {
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && bytes > limit.rlim_cur) return made;
   std::uint64_t number = 0;
   if (getrandom(&number, sizeof number, 0) != sizeof number) return made;
-  made.address_ = {getpid(), memfd_create(name_of(number).c_str(), MFD_CLOEXEC), number};
+  made.address_ = {getpid(), make_file(name_of(number)), number};
   if (made.address_.file < 0) return made;
   if (ftruncate(made.address_.file, static_cast<off_t>(bytes)) != 0) return made;
   made.memory_ = map(made.address_.file, bytes);

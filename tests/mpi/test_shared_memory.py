@@ -98,6 +98,26 @@ def test_single_copy_under_yama(
     assert found == ([] if scope == "0" else sorted([*[allowed] * 3, *[".reads"] * 3])), result.text
 
 
+def test_calls_on_one_node_are_the_library_s_where_ranks_cannot_share_memory(
+    native: Mpi, check: Check, compiled: Callable[..., Path]
+) -> None:
+    """GIVEN a system that refuses what ranks would share THEN no call on one node is done, and the summary says why."""
+    guard = compiled(native, [PROGRAMS / "memory_files.c"], "-shared", "-fPIC")
+    result = check(native, 2, "--quick", *ON_ONE_NODE, before=[guard], MEMORY_FILES="none")
+    assert all(row["algorithm"] == "library" for row in result.summary["collectives"])
+    for collective in ON_ONE_NODE:
+        assert "all ranks are on one node, and cannot share memory there" in result.reasons(collective)
+    forced = check(native, 2, "--quick", "bcast", before=[guard], MEMORY_FILES="none", ANTIPHON_FORCE="*:on")
+    assert forced.used("bcast").keys() - {"library"}
+
+
+def test_shared_memory_that_nobody_executes(native: Mpi, check: Check, compiled: Callable[..., Path]) -> None:
+    """GIVEN a system that gives no other memory, as vm.memfd_noexec=2 THEN ranks share it."""
+    guard = compiled(native, [PROGRAMS / "memory_files.c"], "-shared", "-fPIC")
+    result = check(native, 2, "--quick", *ON_ONE_NODE, before=[guard], MEMORY_FILES="sealed")
+    assert result.summary["within_nodes"]["shared_messages"] > 0
+
+
 def test_several_nodes(wheel: Mpi, check: Check) -> None:
     """GIVEN ranks dealt out over assumed nodes THEN only those of a node share memory, and results are right."""
     nodes = {"ANTIPHON_NODES": "a,b,a,b,a", "ANTIPHON_LINK_BITS_PER_S": "100000000"}
