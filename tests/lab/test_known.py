@@ -142,6 +142,18 @@ def test_connections_that_do_not_fill_a_link_are_seen_and_kept(hidden: Lab, run:
 
 
 @pytest.mark.parametrize("mpi", LIBRARIES[:1], ids=["one"], indirect=True)
+def test_links_are_measured_between_machines(hidden: Lab, run: Runs, tmp_path: Path) -> None:
+    """GIVEN four nodes THEN two pairs are measured, and one where the nodes are on two machines."""
+    assert run()[0]["network"]["measuring"]["pairs"] == NODES // 2
+    for node, machine in zip(hidden.spec.node_names(), "aabb", strict=True):
+        (tmp_path / node / "proc/sys/kernel/random").mkdir(parents=True)
+        (tmp_path / node / "proc/sys/kernel/random/boot_id").write_text(machine)
+    network = run(root=tmp_path, ANTIPHON_STORE="off")[0]["network"]
+    assert network["measuring"]["pairs"] == 1
+    assert 0.8 * RATE <= network["link_bits_per_s"] <= 1.2 * RATE
+
+
+@pytest.mark.parametrize("mpi", LIBRARIES[:1], ids=["one"], indirect=True)
 def test_a_store_that_is_broken_off_shared_or_not_writable_harms_no_run(hidden: Lab, run: Runs) -> None:
     off, _ = run(ANTIPHON_STORE="off")
     nowhere, said = run(ANTIPHON_STORE="/dev/null/store", ANTIPHON_VERBOSE="1")
