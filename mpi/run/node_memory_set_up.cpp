@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "antiphon/index.hpp"
-#include "job/environment.hpp"
 #include "run/library_progress.hpp"
 #include "shm/process.hpp"
 
@@ -74,7 +74,8 @@ void NodeMemorySetUp::say_hello() {
 
 void NodeMemorySetUp::find_out() {
   if (!leads() && address_.file >= 0 && segment_.empty()) segment_ = shm::Segment::open(address_, layout_.bytes());
-  const bool lets_in = has_let_in_ == 0 && shm::can_let_in_more(variable("ANTIPHON_SYSTEM_ROOT"));
+  const char* const root = std::getenv("ANTIPHON_SYSTEM_ROOT");
+  const bool lets_in = has_let_in_ == 0 && shm::can_let_in_more(root == nullptr ? "" : root);
   possible_[at(self_)] = {segment_.empty() ? 0 : 1, can_read_all() ? 1 : 0, lets_in ? 1 : 0};
   collect(possible_.data(), sizeof(Possible));
 }
