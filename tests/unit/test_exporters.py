@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from antiphon import core, exporters, mpi
+from antiphon import exporters, mpi
 from antiphon.errors import AntiphonError
-from antiphon.exporters import Options, _csel, _goal_reader, goal, intel, mpich_json, openmpi_json, openmpi_rules, ucc
+from antiphon.exporters import Options, _csel, intel, mpich_json, openmpi_json, openmpi_rules, ucc
 from antiphon.exporters._openmpi import MessageRule
 
 Row = dict[str, Any]
@@ -71,6 +71,10 @@ OPENMPI = [
     *cell("allgather", 8192, "library:neighbor"),
     *cell("alltoall", 1024, "library:linear_sync:max_requests=4"),
     *cell("barrier", 0, "library:tree"),
+    *cell("allgatherv", 8, None),
+    *cell("allgatherv", 8192, "library:ring"),
+    *cell("scatter", 8, "library:binomial"),
+    *cell("scatter", 65536, "library:binomial"),
 ]
 
 
@@ -91,6 +95,9 @@ class TestOpenMpiRules:
             ("allgather", 16, 16 * 8192, MessageRule(0, 5)),
             ("alltoall", 16, 16 * 1024, MessageRule(0, 4, 0, 0, 4)),
             ("barrier", 16, 0, MessageRule(0, 6)),
+            ("allgatherv", 16, 256, MessageRule(0, 0)),
+            ("allgatherv", 16, 257, MessageRule(257, 3)),
+            ("scatter", 16, 16 * 65536, MessageRule(0, 2)),
             ("reduce", 16, 8, None),
         ],
     )
@@ -132,6 +139,23 @@ class TestOpenMpiRules:
     def test_a_file_that_open_mpi_ignores(self, broken: str) -> None:
         with pytest.raises(ValueError, match=r"must be 0|too early|no collective|not a number"):
             openmpi_rules.parse(broken)
+
+    @pytest.mark.parametrize("collective", ["gather", "scatter"])
+    def test_sizes_that_some_ranks_do_not_know_decide_nothing(self, collective: str) -> None:
+        """A program may pass 0 for the count that Open MPI looks at, on all ranks but one or on one."""
+        rows = [*OPENMPI, *cell(collective, 8, "library:basic_linear", 4), *cell(collective, 8192, None, 4)]
+        exported = openmpi_rules.export(profile("openmpi", "5.0.11", rows), Options())
+        assert [text.partition(":")[0] for text in exported.left_out] == [f"{collective} on 4 ranks"]
+        assert openmpi_rules.lookup(exported.text, (5, 0, 11), collective, 4, 32) in (MessageRule(0, 0), None)
+
+    def test_algorithms_without_a_known_number_are_left_out(self) -> None:
+        rows = [*OPENMPI, *cell("reduce", 8, "library:knomial")]
+        exported = openmpi_rules.export(profile("openmpi", "5.0.11", rows), Options())
+        assert exported.left_out == ["reduce knomial: its number in rules is not known"]
+
+    def test_sizes_at_which_the_choice_was_not_measured(self) -> None:
+        rows = [*cell("alltoallv", 8, "library:pairwise"), *cell("alltoallv", 8192, None)]
+        assert openmpi_rules.lookup(self.text(rows=rows), (5, 0, 11), "alltoallv", 16, 0) == MessageRule(0, 2)
 
     def test_nothing_to_say(self) -> None:
         with pytest.raises(AntiphonError, match="best everywhere"):
@@ -225,6 +249,11 @@ class TestMpichJson:
     def test_sizes_that_mpich_cannot_tell_alike(self, libmpi: Path) -> None:
         rows = [*cell("bcast", 65536, "library:binomial"), *cell("gather", 8, "library:nothing")]
         assert any(text.startswith("gather") for text in self.exported(libmpi, rows).left_out)
+
+    def test_a_collective_whose_choice_is_kept(self, libmpi: Path) -> None:
+        slower = row("alltoallv", 8192, "library:pairwise", 3.0)
+        kept = [*cell("alltoallv", 8, "library:pairwise"), *cell("alltoallv", 8192, None), slower]
+        assert self.exported(libmpi, [*MPICH, *kept]).text == self.exported(libmpi).text
 
     def test_a_missing_branch_would_abort(self, libmpi: Path) -> None:
         tree = _csel.built_in(libmpi)
@@ -324,44 +353,24 @@ class TestIntel:
             intel.export(profile("mpich", "5.0.2", OWN, purpose="decisions"), Options(reader_version="2021.13"))
 
 
-class TestGoal:
-    @pytest.mark.parametrize("algorithm", core.algorithms(), ids=lambda a: f"{a.collective}:{a.name}")
-    def test_every_algorithm_moves_the_same_bytes(self, algorithm: core.Algorithm) -> None:
-        case = core.Case(algorithm.collective, algorithm.name, 8, 40000, element_bytes=8, ranks_per_node=2,
-                         switch_sizes=(4, 4))  # fmt: skip
-        matrix = core.matrix(case)
-        plan = core.build(case)
-        if "multicast" in algorithm.name:
-            with pytest.raises(AntiphonError, match="GOAL has no multicast"):
-                goal.render(plan)
-            return
-        outcome = _goal_reader.run(goal.render(plan))
-        assert goal.with_tokens(matrix.bytes, plan) == outcome.bytes
-        assert [list(r) for r in matrix.messages] == outcome.messages
-
-    @pytest.mark.parametrize(
-        ("text", "said"),
-        [
-            ("num_ranks 1\nrank 0 {\nl1: send 8 to 0\n}\n", "line 3 is not GOAL"),
-            ("num_ranks 1\nrank 0 {\nl1: calc 8\nl1 requires l2\n}\n", "line 4 is not GOAL"),
-            ("num_ranks 2\nrank 0 {\n}\n", "1 of 2 ranks"),
-            ("num_ranks 1\nrank 0 {\nl1: send 8b from 0\n}\n", "line 3 is not GOAL"),
-            ("num_ranks 2\nrank 0 {\nl1: recv 8b from 1 tag 0\n}\nrank 1 {\n}\n", "deadlock"),
-            ("num_ranks 2\nrank 0 {\n}\nrank 1 {\nl1: send 8b to 0 tag 0\n}\n", "never received"),
-            ("num_ranks 2\nrank 0 {\nl1: recv 4b from 1\n}\nrank 1 {\nl1: send 8b to 0\n}\n", "expects 4 bytes"),
-        ],
-    )
-    def test_what_is_wrong_is_found(self, text: str, said: str) -> None:
-        with pytest.raises(AntiphonError, match=said):
-            _goal_reader.run(text)
-
-    def test_dependencies_are_kept(self) -> None:
-        """A receive that waits for what comes after its message is a deadlock in any order."""
-        text = "num_ranks 2\nrank 0 {\na: recv 8b from 1\nb: send 8b to 1\nb requires a\n}\n"
-        text += "rank 1 {\na: recv 8b from 0\nb: send 8b to 0\n"
-        _goal_reader.run(text + "}\n")
-        with pytest.raises(AntiphonError, match="deadlock"):
-            _goal_reader.run(text + "b requires a\n}\n")
+@pytest.mark.parametrize(
+    ("export", "family", "version", "rows"),
+    [
+        (openmpi_rules.export, "openmpi", "5.0.11", OPENMPI),
+        (openmpi_json.export, "openmpi", "6.0.0", OPENMPI),
+        (ucc.export, "mpich", "5.0.2", OWN),
+        (intel.export, "mpich", "5.0.2", OWN),
+    ],
+)
+def test_collectives_whose_choice_is_kept_get_no_rule(
+    export: Callable[..., Any], family: str, version: str, rows: list[Row]
+) -> None:
+    """Of alltoallv, whose sizes ranks do not know, no choice may lose at any size: else all stays as it is."""
+    slower = row("alltoallv", 8192, "library:pairwise", 3.0)
+    kept = [*cell("alltoallv", 8, "library:pairwise"), *cell("alltoallv", 8192, None), slower]
+    purpose = "decisions" if rows is OWN else "export"
+    text = export(profile(family, version, [*rows, *kept], purpose), Options()).text
+    assert text == export(profile(family, version, rows, purpose), Options()).text
 
 
 @pytest.mark.parametrize(

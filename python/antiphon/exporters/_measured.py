@@ -125,8 +125,12 @@ def _cells(rows: Iterable[Mapping[str, Any]]) -> dict[decide.Key, decide.Measure
 
 def _decisions(verdicts: Sequence[decide.Verdict], algorithm_of: Any) -> Iterable[Decision]:
     for place, span in decide.all_spans(verdicts):
-        algorithm = None if span.choice == decide.LIBRARY else algorithm_of(span.choice)
-        gained = {v.bytes: min(v.faster[span.choice].values()) if algorithm else 1.0 for v in span.verdicts}
+        algorithm = None if span.choice in (decide.LIBRARY, decide.KEPT) else algorithm_of(span.choice)
+        gained = {
+            v.bytes: min(v.faster[span.choice].values()) if algorithm else 1.0
+            for v in span.verdicts
+            if not algorithm or span.choice in v.faster
+        }
         yield Decision(
             span.verdicts[0].collective, place.ranks, place.low, place.high, span.low, span.high, algorithm, gained
         )

@@ -56,9 +56,12 @@ ALGORITHMS = {
 }
 
 #: Open MPI counts the size of these collectives with all ranks' blocks.
-_OF_ALL_RANKS = frozenset({"allgather", "allgatherv", "alltoall", "gather", "reduce_scatter", "reduce_scatter_block"})
+_OF_ALL_RANKS = frozenset({"allgather", "alltoall", "gather", "reduce_scatter", "reduce_scatter_block", "scatter"})
 #: Open MPI looks these collectives up with size 0, whatever is sent.
 SIZELESS = frozenset({"alltoallv", "barrier"})
+#: Open MPI takes the size of these from an argument that the standard lets some ranks leave unset: scatter's send
+#: count at all but the root, gather's at a root with MPI_IN_PLACE. With a border, ranks could run different algorithms.
+_SIZE_NOT_ON_ALL_RANKS = frozenset({"gather", "scatter"})
 
 
 def message_bytes(collective: str, ranks: int, size: int) -> int:
@@ -104,16 +107,29 @@ def tables(known: MeasuredDecisions, left_out: list[str], with_requests: bool) -
         own = [d for d in known.decisions if d.collective == collective]
         if all(d.algorithm is None for d in own):
             continue
-        by_ranks = sorted({(d.ranks_low, d.ranks_high, d.ranks) for d in own})
         yield (
             collective,
             [
                 CommRules(
-                    low, high, list(_rules(collective, [d for d in own if d.ranks == ranks], left_out, with_requests))
+                    low, high, _rules_for(collective, [d for d in own if d.ranks == ranks], left_out, with_requests)
                 )
-                for low, high, ranks in by_ranks
+                for low, high, ranks in sorted({(d.ranks_low, d.ranks_high, d.ranks) for d in own})
             ],
         )
+
+
+def _rules_for(
+    collective: str, decisions: Sequence[Decision], left_out: list[str], with_requests: bool
+) -> list[MessageRule]:
+    """Returns the rules of one number of ranks."""
+    rules = list(_rules(collective, decisions, left_out, with_requests))
+    if collective not in _SIZE_NOT_ON_ALL_RANKS or len(rules) == 1:
+        return rules
+    left_out.append(
+        f"{collective} on {decisions[0].ranks} ranks: no algorithm is best for all sizes, and Open MPI does not know "
+        "the size on all ranks"
+    )
+    return [MessageRule(0, 0)]
 
 
 def _rules(
@@ -146,6 +162,9 @@ def _rule(
         left_out.append(
             f"{collective} {algorithm.name} with {requests} requests: rules of this version cannot say how many"
         )
+        return MessageRule(low, 0)
+    if algorithm.name not in ALGORITHMS[collective]:
+        left_out.append(f"{collective} {algorithm.name}: its number in rules is not known")
         return MessageRule(low, 0)
     number = ALGORITHMS[collective].index(algorithm.name) + 1
     fanout = algorithm.number("chain_fanout") or algorithm.number("tree_fanout")
