@@ -103,6 +103,21 @@ def test_not_worth_it(antiphon: Antiphon, tmp_path: Path) -> None:
     assert "cyclic is as good and needs no file" in cyclic.stdout
 
 
+def test_an_order_of_launchers_is_advised_only_where_it_does_the_same(antiphon: Antiphon, tmp_path: Path) -> None:
+    """GIVEN options that launchers' own orders do not know THEN none of these is said to need no file."""
+    for options in (["--cores-per-node", 2], ["--max-per-node", 2], ["--cores-per-node", 2, "--pin", "0:n0"]):
+        told = json.loads(antiphon("map", recorded(tmp_path), machine(tmp_path, 4), *options, "--json").stdout)
+        assert told["worth_it"] and told["as_good"] is None
+
+
+def test_ranks_that_share_cores(antiphon: Antiphon, tmp_path: Path) -> None:
+    """GIVEN more ranks than cores THEN the placement has slots for all, and its own reader takes it."""
+    out = tmp_path / "ranks"
+    antiphon("map", recorded(tmp_path), machine(tmp_path, 1), "--oversubscribe", "--launcher", "openmpi5", "-o", out)
+    assert [(node.slots, node.cores) for node in Placement.load(tmp_path / "ranks.json").nodes] == [(8, 4)]
+    assert "rank 7=n0 slot=0-3" in out.read_text()
+
+
 def in_hydras_order(file: Path) -> list[str]:
     """Returns the host of each rank: Hydra fills the lines of its file one after the other."""
     lines = [line.partition(":") for line in file.read_text().splitlines() if not line.startswith("#")]

@@ -164,6 +164,29 @@ def test_nodes_of_the_job(tmp_path: Path) -> None:
         machine.load(path, message_bytes=100, hosts=[("n9", 2)])
 
 
+def test_processors_of_a_plain_machine(tmp_path: Path) -> None:
+    """GIVEN other numbers of ranks than the machine's cores THEN ranks are bound to the cores that there are."""
+    job = machine.load(plain(tmp_path), message_bytes=100, hosts=[("n1", 8), ("n2", 2)])
+    assert list(job.nodes) == [Node("n1", 8, 4), Node("n2", 2, 4)]
+    wide = machine.load(plain(tmp_path), message_bytes=100, cores_per_node=6)
+    assert list(wide.nodes) == [Node(f"n{i}", 6, 4) for i in range(4)]
+    assert {level["width"] for node in wide.document["nodes"] for level in node["levels"]} == {2, 6}
+
+
+def test_cores_that_are_each_described(tmp_path: Path) -> None:
+    """GIVEN a machine core by core THEN another number of them is refused."""
+    costs = [[1e-6] * 4] * 4
+    for more in (
+        {"between_cores": {"latency_s": costs, "bytes_per_s": costs}, "cores_per_node": 2, "nodes": 2},
+        {"nodes": [{"name": "a", "cores": 4, "between_cores": {"latency_s": costs, "bytes_per_s": costs}}]},
+    ):
+        path = tmp_path / "machine.json"
+        path.write_text(json.dumps({"name": "m", **more}))
+        assert machine.load(path, message_bytes=100).places == 4
+        with pytest.raises(AntiphonError, match=r"described"):
+            machine.load(path, message_bytes=100, cores_per_node=3)
+
+
 def test_processors_of_a_profile() -> None:
     """GIVEN an emulated cluster, where nodes share processors THEN ranks are bound to none."""
     lab = machine.load(DATA / "paper2-16x4.openmpi.json", message_bytes=1000)

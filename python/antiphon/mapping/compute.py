@@ -8,8 +8,9 @@ arrangement is judged by the traffic that it would have itself.
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from antiphon.errors import AntiphonError
 from antiphon.mapping.hosts import located
 from antiphon.mapping.machine import Machine
 from antiphon.mapping.scoring import Arrangement, Decompose, Scorer, Wishes, listed
-from antiphon.placement.document import Placement
+from antiphon.placement.document import Node, Placement
 
 if TYPE_CHECKING:
     from antiphon.traffic import Edges, Part, Traffic
@@ -54,6 +55,8 @@ class Result:
     costs: Mapping[str, Mapping[str, Any]]
     rows: Sequence[CallCosts]
     notes: list[str] = field(default_factory=list)
+    #: Whether something was asked for that launchers' own orders do not know, as pins.
+    special: bool = False
 
     def total(self, which: str) -> float | None:
         """The minimised cost of one arrangement."""
@@ -79,6 +82,8 @@ class Result:
     @property
     def plain(self) -> str | None:
         """ "block" or "cyclic", where that is as good, and needs no file."""
+        if self.special:
+            return None
         return next((name for name in ("block", "cyclic") if (self.gain(name) or 9.0) <= 1 + WORTH_IT / 2), None)
 
 
@@ -116,8 +121,16 @@ def compute(decompose: Decompose, machine: Machine, wishes: Wishes) -> Result:
         )
     costs = {name: dict(one.costs) for name, one in found.items()}
     about = _about(recorded, machine, wishes, scorer.measure, costs)
-    placement = Placement(machine.nodes, chosen.node_of_rank, chosen.core_of_rank, about)
+    placement = Placement(
+        _with_room(machine.nodes, chosen.node_of_rank), chosen.node_of_rank, chosen.core_of_rank, about
+    )
     return Result(placement, scorer.measure, costs, rows, notes)
+
+
+def _with_room(nodes: Sequence[Node], node_of_rank: Sequence[int]) -> list[Node]:
+    """The nodes with a slot for each of their ranks, also where ranks share cores."""
+    ranks = Counter(node_of_rank)
+    return [replace(node, slots=max(node.slots, ranks[i])) for i, node in enumerate(nodes)]
 
 
 def _search(decompose: Decompose, scorer: Scorer, recorded: Traffic, known: Mapping[str, Arrangement]) -> Arrangement:

@@ -54,10 +54,13 @@ def load(path: Path, *, message_bytes: float, cores_per_node: int = 0, hosts: Ho
     except core.CoreError as error:
         raise AntiphonError(f"{path}: {error.message}", hint="`antiphon probe` writes a profile of a machine") from None
     known = {short(node["name"]): i for i, node in enumerate(found["nodes"])}
+    profile = text if is_profile(text) else ""
+    processors = _processors(found, profile)
+    if cores_per_node and not profile:
+        found = _with_cores_per_node(found, cores_per_node, path)
     if hosts is not None:
         found = restricted(found, hosts, path)
-    profile = text if is_profile(text) else ""
-    nodes = [Node(n["name"], n["cores"], cores) for n, cores in _processors(found, profile)]
+    nodes = [Node(n["name"], n["cores"], processors[short(n["name"])]) for n in found["nodes"]]
     return Machine(found, nodes, profile, [known[short(node.name)] for node in nodes])
 
 
@@ -76,15 +79,23 @@ def unbound(machine: Machine) -> Machine:
     return replace(machine, nodes=[replace(node, cores=0) for node in machine.nodes])
 
 
-def _processors(document: Mapping[str, Any], profile: str) -> list[tuple[Mapping[str, Any], int]]:
-    """Each node, and how many processors ranks can be bound to: a plain machine's cores, a profile's processors."""
+def _processors(document: Mapping[str, Any], profile: str) -> dict[str, int]:
+    """How many processors of each node ranks can be bound to: a plain machine's cores, a profile's processors."""
     if not profile:
-        return [(node, node["cores"]) for node in document["nodes"]]
+        return {short(node["name"]): node["cores"] for node in document["nodes"]}
     processors = parse_json(profile).get("processors", {})
     cores = int(processors.get("cores_per_node", 0))
     # The nodes of an emulated cluster share cores, and only the lab knows which node uses which core.
     apart = int(processors.get("nodes_sharing", 1)) == 1
-    return [(node, cores if apart else 0) for node in document["nodes"]]
+    return {short(node["name"]): cores if apart else 0 for node in document["nodes"]}
+
+
+def _with_cores_per_node(document: Mapping[str, Any], cores: int, path: Path) -> dict[str, Any]:
+    """The plain machine with so many places on each node."""
+    if "between_cores" in document:
+        raise AntiphonError(f"{path}: --cores-per-node {cores}: a machine described core by core is taken as it is",
+                            hint="--max-per-node leaves cores free")  # fmt: skip
+    return {**document, "nodes": [_with_cores(node, cores) for node in document["nodes"]]}
 
 
 def restricted(document: Mapping[str, Any], hosts: Hosts, path: Path) -> dict[str, Any]:
@@ -120,7 +131,8 @@ def with_nodes(document: Mapping[str, Any], chosen: Sequence[int], hosts: Hosts)
 def _with_cores(node: dict[str, Any], cores: int) -> dict[str, Any]:
     """The node with another number of cores: its levels are cut there, or the last one grows."""
     if "between_cores" in node and cores != node["cores"]:
-        raise AntiphonError(f"{node['name']} has {node['cores']} cores, each described, and --hostfile gives {cores}")
+        raise AntiphonError(f"{node['name']} has {node['cores']} cores, each described: it cannot have {cores}",
+                            hint="--max-per-node leaves cores free")  # fmt: skip
     levels = node.get("levels", [])
     inner = [level for level in levels[:-1] if level["width"] < cores]
     outer = next((level for level in levels if level["width"] >= cores), levels[-1] if levels else None)

@@ -57,6 +57,7 @@ def place(sources: Sources, wishes: Wishes) -> Result:
     )
     where = where if sources.bind else machine.unbound(where)
     result = compute(decompose, where, wishes)
+    result.special = bool(wishes.pins or wishes.max_per_node or sources.cores_per_node or wishes.oversubscribe)
     if traffic.header.get("complete") is False:
         result.notes.insert(0, "the trace is not complete: some ranks' calls are missing")
     result.notes += approximations(traffic)
