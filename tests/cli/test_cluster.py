@@ -43,10 +43,12 @@ def test_a_fit_writes_a_cluster_that_predict_reads(command, tmp_path):
     said = command("predict", "alltoall", "--cluster", tmp_path / "own.toml", "--bytes", 4000000, "--ranks", 4,
                     "--defaults", "--no-sweep", "--json")  # fmt: skip
     assert said.returncode == 0, said.stderr
-    estimate = json.loads(said.stdout)["estimate"]
+    told = json.loads(said.stdout)
+    estimate = told["estimate"]
     # The hosts move 4 MB each way in 4.85 ms, and two that exchange over one connection need longer.
     assert 3 * 4.8e-3 < estimate["library"]["typical_s"] < 4 * 4.85e-3
-    assert estimate["limit_binds"] == "host"
+    assert estimate["limit_binds"] == told["limit_binds"] == "host"
+    assert estimate["limit_s"] == told["limit_s"]
     assert command(*FIT, "-o", tmp_path / "own.toml").returncode == 2
 
 
@@ -76,6 +78,7 @@ def test_all_collectives_of_a_cluster_as_table_json_and_page(command, tmp_path):
         (("predict", "bcast", "--cluster", "nowhere"), "no cluster named 'nowhere'"),
         (("predict", "bcast", "--cluster", "10gbe-12", "--ranks", 13), "do not fit"),
         (("predict", "--cluster", "10gbe-12", "--profile", "x.json"), "leave --profile"),
+        (("predict", "bcast", "--cluster", "10gbe-12", "--root", 12), "--root 12: not one of the 12 ranks"),
         (("predict", "bcast"), "--ranks is missing"),
         (("predict", "--ranks", 4), "a collective is missing"),
         (("predict", "bcast", "--ranks", 4, "--html", "x.html"), "--html needs --cluster"),

@@ -125,6 +125,18 @@ def test_the_bound_says_what_binds(tmp_path):
     assert bounds.bound_of("barrier", 0, tree, 16) is None
 
 
+def test_an_estimate_is_of_the_root_that_is_asked_for(tmp_path):
+    """GIVEN a slow link between four nodes and two THEN it carries the blocks of the ranks that are not the root's."""
+    path = tmp_path / "six.toml"
+    switches = '[[switch]]\nname = "a"\nnodes = 4\n[[switch]]\nname = "b"\nnodes = 2\n'
+    path.write_text(f'rate = "1gbit"\n{switches}[[uplink]]\nbetween = ["a", "b"]\nrate = "100mbit"\n')
+    spec = files.load(str(path))
+    of_first, of_last = (estimate.Estimator(spec, 6, "mpich-5", root).estimate("scatter", 10**5) for root in (0, 5))
+    assert of_first.bound and of_last.bound and of_first.bound.binds == of_last.bound.binds == "uplink"
+    assert of_last.bound.seconds > 1.9 * of_first.bound.seconds
+    assert of_last.antiphon and of_first.antiphon and of_last.antiphon.typical_s > 1.5 * of_first.antiphon.typical_s
+
+
 def test_an_estimate_has_a_range_and_no_time_below_the_bound(tmp_path):
     estimator = estimate.Estimator(files.load("10gbe-12"), 12, "openmpi-5.0")
     for collective, size in (("bcast", 1 << 20), ("alltoall", 65536), ("allgather", 65536)):

@@ -197,6 +197,27 @@ def test_the_least_of_wire_and_host_binds() -> None:
     assert bound(one_core, "barrier", 3) is None
 
 
+def test_each_node_has_its_own_port() -> None:
+    """GIVEN a slow port THEN it is the limit only where its node takes part, and of its own bytes alone."""
+    slow = {"switch": "a", "port_bytes_per_s": 4e6}
+    topology = {"switches": [{"name": "a"}], "nodes": [{"switch": "a", "port_bytes_per_s": 10e6, "count": 2}, slow]}
+
+    def wire_s(collective: str, ranks: int, root: int = 0) -> float:
+        network, hosts = bounds.of_profile({"link_classes": [], "topology": topology}, ranks, 1)
+        found = bounds.bound_of(collective, 10**6, network, hosts, root)
+        assert found is not None and found.binds == "wire"
+        return found.seconds
+
+    assert wire_s("alltoall", 2) == pytest.approx(0.1)
+    assert wire_s("alltoall", 3) == pytest.approx(2 / 4)
+    # The root's two blocks take 0.2 s of its fast port, and one block 0.25 s of the slow one.
+    assert wire_s("scatter", 3) == pytest.approx(0.25)
+    assert wire_s("scatter", 3, root=2) == pytest.approx(2 / 4)
+    assert wire_s("allreduce", 3) == pytest.approx(0.25)
+    slow["port_bytes_per_s"] = 9e6
+    assert wire_s("allreduce", 3) == pytest.approx(4 / 29)
+
+
 def row_of(**changes: object) -> dict:
     """Returns a row of a summary: ten all-to-alls of eight ranks."""
     row = {"collective": "alltoall", "least_bytes": 65536, "most_bytes": 65536, "calls": 10, "least_ranks": 8}

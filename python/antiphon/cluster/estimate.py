@@ -98,9 +98,10 @@ class Estimate:
 class Estimator:
     """Predicts on one cluster; profiles of fast, typical and slow hosts are made once."""
 
-    def __init__(self, spec: ClusterSpec, ranks: int, library: str) -> None:
+    def __init__(self, spec: ClusterSpec, ranks: int, library: str, root: int = 0) -> None:
         self.spec = spec
         self.ranks = ranks
+        self.root = root
         self.library = library
         self.per_node = min(spec.ranks_per_node, ranks)
         self._machines = {
@@ -115,7 +116,10 @@ class Estimator:
         """Predicts the library's own way, and the best of Antiphon's if it is faster: with usual parameters, or of a
         ranking that was made with typical hosts.
         """
-        own = [model.predict_library(collective, [size], self._machines[v], self.library)[size] for v in VARIANTS]
+        own = [
+            model.predict_library(collective, [size], self._machines[v], self.library, self.root)[size]
+            for v in VARIANTS
+        ]
         seconds = [one.seconds for one in own if one.seconds is not None]
         library = self._bounded(collective, size, seconds) if len(seconds) == len(VARIANTS) else None
         at_once = self.at_once(collective, size)
@@ -132,12 +136,16 @@ class Estimator:
             at_once,
             choice,
             antiphon,
-            bounds.bound_of(collective, size, self.spec, self.ranks),
+            self.bound(collective, size),
             *(
                 min((way for way in ways if (_algorithm_of(way) == "nested") is nests), key=_seconds_of, default=None)
                 for nests in (False, True)
             ),
         )
+
+    def bound(self, collective: str, size: int, variant: str = "typical") -> bounds.Bound | None:
+        """Returns what no algorithm can beat."""
+        return bounds.bound_of(collective, size, self.spec, self.ranks, variant, self.root)
 
     def ways(
         self, collective: str, size: int, at_once: str, ranking: Sequence[model.Prediction] | None = None
@@ -146,10 +154,12 @@ class Estimator:
         what a run uses without tuning.
         """
         machine = self.machine()
-        found = list(ranking or model.predict(collective, [size], machine, max_evaluations=1).sizes[size])
+        found = list(
+            ranking or model.predict(collective, [size], machine, root=self.root, max_evaluations=1).sizes[size]
+        )
         if at_once != "library":
-            found += model.predict(collective, [size], machine, choices=[at_once]).sizes[size]
-        bound = bounds.bound_of(collective, size, self.spec, self.ranks)
+            found += model.predict(collective, [size], machine, choices=[at_once], root=self.root).sizes[size]
+        bound = self.bound(collective, size)
         least_s = bound.seconds if bound else 0.0
         return [Way(prediction.choice, max(prediction.seconds, least_s)) for prediction in found]
 
@@ -171,7 +181,8 @@ class Estimator:
     def _predicted(self, collective: str, size: int, choice: str) -> Range | None:
         found = []
         for variant in VARIANTS:
-            predictions = model.predict(collective, [size], self._machines[variant], choices=[choice]).sizes[size]
+            machine = self._machines[variant]
+            predictions = model.predict(collective, [size], machine, choices=[choice], root=self.root).sizes[size]
             if not predictions:
                 return None
             found.append(predictions[0].seconds)
@@ -179,7 +190,7 @@ class Estimator:
 
     def _bounded(self, collective: str, size: int, seconds: Sequence[float]) -> Range:
         """Extrapolations may miss what the links between switches must carry: nothing is faster than the bound."""
-        found = [bounds.bound_of(collective, size, self.spec, self.ranks, variant) for variant in VARIANTS]
+        found = [self.bound(collective, size, variant) for variant in VARIANTS]
         return Range(*(max(s, b.seconds if b else 0) for s, b in zip(seconds, found, strict=True)))
 
 

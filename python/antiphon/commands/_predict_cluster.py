@@ -113,7 +113,7 @@ def _spec(args: argparse.Namespace) -> ClusterSpec:
 
 
 def _estimator(args: argparse.Namespace, spec: ClusterSpec, ranks: int | None = None) -> Estimator:
-    return Estimator(spec, ranks or args.ranks, LIBRARIES[args.mpi or "openmpi"])
+    return Estimator(spec, ranks or args.ranks, LIBRARIES[args.mpi or "openmpi"], args.root)
 
 
 def _with_progress(estimator: Estimator, names: Sequence[str], sizes: Sequence[int]) -> Iterator[Estimate]:

@@ -90,15 +90,15 @@ def run(args: argparse.Namespace) -> int:
         curves.svg(_chart(args, sweep or one), args.svg)
     forms = model.closed_forms(args.collective, [size], machine)
     estimate = _predict_cluster.estimate(args, size, one.sizes[size]) if args.cluster else None
+    bound = estimate.bound if estimate else _bound(args, machine, size)
     if args.json:
         more: dict[str, Any] = {"estimate": estimate.to_json()} if estimate else {}
-        bound = _bound(args, machine, size)
         more |= {"limit_s": bound.seconds, "limit_binds": bound.binds} if bound else {}
         output.print_json(found.to_json() | _json(one, sweep, crossings) | {"closed_forms": forms} | more)
     else:
         if estimate:
             _predict_cluster.show_estimate(estimate)
-        _show(args, machine, size, found, one)
+        _show(args, machine, size, found, one, bound)
         _show_forms(forms)
         _show_sweep(args, sweep, crossings)
         if args.svg:
@@ -133,15 +133,21 @@ def _machine(args: argparse.Namespace) -> model.ModelledMachine:
     if args.html:
         raise AntiphonError("--html needs --cluster", hint="`antiphon cluster list` names some")
     if args.cluster:
-        return _predict_cluster.machine(args)
+        found = _predict_cluster.machine(args)
+        _check_root(args)
+        return found
     args.ranks_per_node = args.ranks_per_node or 1
-    if not 0 <= args.root < args.ranks:
-        raise AntiphonError(f"--root {args.root}: not one of the {args.ranks} ranks")
+    _check_root(args)
     profile = model.read_profile(args.profile, packed_too=True)
     rate = rate_of(args.link_rate, profile)
     if rate == 0:
         raise AntiphonError("--link-rate: a prediction needs a rate", hint="as 1gbit, or measure it: `antiphon probe`")
     return model.ModelledMachine(args.ranks, args.ranks_per_node, profile, rate)
+
+
+def _check_root(args: argparse.Namespace) -> None:
+    if not 0 <= args.root < args.ranks:
+        raise AntiphonError(f"--root {args.root}: not one of the {args.ranks} ranks")
 
 
 def _call(args: argparse.Namespace, machine: model.ModelledMachine, size: int) -> ExplainedCall:
@@ -225,10 +231,16 @@ def _bound(args: argparse.Namespace, machine: model.ModelledMachine, size: int) 
     return bounds.bound_of(args.collective, size, network, hosts, args.root)
 
 
-def _show(args: argparse.Namespace, machine: model.ModelledMachine, size: int, found: Answer, one: model.Sweep) -> None:
+def _show(
+    args: argparse.Namespace,
+    machine: model.ModelledMachine,
+    size: int,
+    found: Answer,
+    one: model.Sweep,
+    bound: bounds.Bound | None,
+) -> None:
     if machine.profile is None:
         output.stdout().print(f"{one.machine}: a first guess; `antiphon probe` measures this machine", soft_wrap=True)
-    bound = _bound(args, machine, size)
     limit = bound.seconds if bound else None
     what = "" if args.collective == "barrier" else f" of {bytes_text(size)}"
     _show_answer(found)

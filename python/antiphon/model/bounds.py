@@ -50,13 +50,13 @@ def bound_of(
 ) -> Bound | None:
     """Returns the greatest of the least times; None where no byte has to cross a link."""
     loads = list(limits.loads_of(collective, message_bytes, network, root))
-    crossing = loads[0].bytes
+    crossing = limits.node_bytes(collective, message_bytes, network.node_of_rank, root)
     if not crossing:
         return None
     ranks = len(network.node_of_rank)
     per_node = max(Counter(network.node_of_rank).values())
     cores = min(per_node, hosts.cores_per_node or per_node)
-    found = [Bound(8 * crossing / loads[0].bits_per_s, "wire")]
+    found = [Bound(8 * loads[0].bytes / loads[0].bits_per_s, "wire")]
     found += [Bound(8 * load.bytes / load.bits_per_s, "uplink") for load in loads[1:]]
     if hosts.rank_bytes_per_s:
         work_bytes = host_bytes(collective, message_bytes, ranks, per_node)
@@ -88,8 +88,8 @@ def of_profile(document: Mapping[str, Any], ranks: int, ranks_per_node: int) -> 
     """Returns links and hosts of a measured machine with so many consecutive ranks on each node."""
     nodes = -(-ranks // ranks_per_node)
     links = [entry for entry in document["link_classes"] if entry["scope"] in ("switch", "uplink")]
-    entries = document["topology"]["nodes"]
-    port = min(entry["port_bytes_per_s"] for entry in entries)
+    ports = [e["port_bytes_per_s"] for e in document["topology"]["nodes"] for _ in range(e.get("count", 1))]
+    used = [8 * ports[node % len(ports)] for node in range(nodes)]
     rates = [
         entry[name]
         for entry in links[:1]
@@ -99,7 +99,10 @@ def of_profile(document: Mapping[str, Any], ranks: int, ranks_per_node: int) -> 
     processors = document.get("processors", {})
     own_cores = processors.get("nodes_sharing", 1) == 1
     network = limits.Network(
-        [rank // ranks_per_node for rank in range(ranks)], 8 * port, tuple(_uplinks(document["topology"], nodes))
+        [rank // ranks_per_node for rank in range(ranks)],
+        min(used),
+        tuple(_uplinks(document["topology"], nodes)),
+        bits_per_s_of_nodes=used,
     )
     hosts = HostLimits(
         processors.get("rank_bytes_per_s", 0.0),

@@ -55,6 +55,8 @@ class Network:
     node_bits_per_s: float
     uplinks: Sequence[UplinkLimit] = field(default=())
     burst_bytes: float = 0.0
+    #: The rate of each node's link, where they differ.
+    bits_per_s_of_nodes: Sequence[float] = field(default=())
 
     @classmethod
     def blocks(cls, ranks: int, ranks_per_node: int, node_bits_per_s: float) -> Network:
@@ -64,6 +66,9 @@ class Network:
     @property
     def nodes(self) -> int:
         return len(set(self.node_of_rank))
+
+    def bits_per_s(self, node: int) -> float:
+        return self.bits_per_s_of_nodes[node] if self.bits_per_s_of_nodes else self.node_bits_per_s
 
 
 @dataclass(frozen=True)
@@ -92,11 +97,7 @@ def bytes_over_cut(collective: str, message_bytes: int, cut: Cut) -> float:
 
 def node_bytes(collective: str, message_bytes: int, node_of_rank: Sequence[int], root: int = 0) -> float:
     """Bytes over the busiest of the nodes' own links."""
-    nodes = len(set(node_of_rank))
-    busiest = max((bytes_over_cut(collective, message_bytes, cut) for cut in _node_cuts(node_of_rank, root)), default=0)
-    if collective == "allreduce" and nodes > 1:
-        return max(busiest, 2 * message_bytes * (nodes - 1) / nodes)
-    return busiest
+    return _busiest_node(collective, message_bytes, Network(node_of_rank, 1.0), root).bytes
 
 
 @dataclass(frozen=True)
@@ -143,17 +144,24 @@ def below_note(rows: Iterable[tuple[float | None, float | None]], burst_bytes: f
 
 def loads_of(collective: str, message_bytes: int, network: Network, root: int = 0) -> Iterator[Load]:
     """The loads of the busiest node's link and of each link between switches."""
-    busiest = node_bytes(collective, message_bytes, network.node_of_rank, root)
-    yield Load(busiest, network.node_bits_per_s, network.burst_bytes)
+    yield _busiest_node(collective, message_bytes, network, root)
     for uplink in network.uplinks:
         cut = _cut(network.node_of_rank, uplink.nodes, root)
         yield Load(bytes_over_cut(collective, message_bytes, cut), uplink.bits_per_s, uplink.burst_bytes)
 
 
-def _node_cuts(node_of_rank: Sequence[int], root: int) -> Iterator[Cut]:
-    ranks = len(node_of_rank)
-    for node, inside in Counter(node_of_rank).items():
-        yield Cut(inside, ranks - inside, node_of_rank[root] == node)
+def _busiest_node(collective: str, message_bytes: int, network: Network, root: int) -> Load:
+    """The load of the node's link that needs the longest; of an allreduce, also that of the average node's."""
+    ranks, loads = len(network.node_of_rank), []
+    inside_of = Counter(network.node_of_rank)
+    for node, inside in inside_of.items():
+        cut = Cut(inside, ranks - inside, network.node_of_rank[root] == node)
+        crossing = bytes_over_cut(collective, message_bytes, cut)
+        loads.append(Load(crossing, network.bits_per_s(node), network.burst_bytes))
+    if collective == "allreduce" and (nodes := len(inside_of)) > 1:
+        mean = sum(load.bits_per_s for load in loads) / nodes
+        loads.append(Load(2 * message_bytes * (nodes - 1) / nodes, mean, network.burst_bytes))
+    return max(loads, key=lambda load: load.bytes / load.bits_per_s)
 
 
 def _cut(node_of_rank: Sequence[int], nodes: frozenset[int], root: int) -> Cut:
