@@ -86,6 +86,21 @@ def test_wrong_use(command: Command, trace: Path, tmp_path: Path) -> None:
     assert _traffic_verify.DEFAULT_SIZES
 
 
+def test_options_that_would_do_nothing_are_refused(command: Command, trace: Path, tmp_path: Path) -> None:
+    """GIVEN options about traces for a file of traffic, or two that exclude each other THEN the error names them."""
+    made = tmp_path / "run.traffic"
+    assert command("traffic", trace, "-o", made).returncode == 0
+    about_traces = [["--library", "mpich-5"], ["--own"], ["--profile", trace], ["--between", "0:1"], ["--phases", 2]]
+    for option in about_traces:
+        result = command("traffic", made, *option)
+        assert result.returncode == 2 and f"{option[0]} says how a trace is read" in result.stderr, option
+    both = command("traffic", trace, "--between", "0:1", "--phases", 2)
+    assert both.returncode == 2 and "--between and --phases both say" in both.stderr
+    for part in (["--between", "0:1"], ["--phases", 2]):
+        result = command("traffic", trace, "--joint", "--profile", trace, *part)
+        assert result.returncode == 2 and "--joint optimises the whole run" in result.stderr, part
+
+
 def test_the_report_of_a_trace(command: Command, trace: Path, tmp_path: Path) -> None:
     """GIVEN a trace, its machine and a placement THEN the page shows calls, algorithms, heat maps and links of both."""
     nodes = [Node(f"node{n:02}", 2) for n in range(1, 9)]

@@ -29,6 +29,8 @@ def run(args: argparse.Namespace) -> int:
     from antiphon.mapping.joint import Optimiser
     from antiphon.plan import making
 
+    if args.between is not None or args.phases > 1:
+        raise AntiphonError("--joint optimises the whole run", hint="leave --between and --phases away")
     profile = _profile_of(args)
     if args.output is not None:
         files.check(args.output, overwrite=args.overwrite, sources=(args.file, args.profile))

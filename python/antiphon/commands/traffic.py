@@ -51,6 +51,8 @@ def run(args: argparse.Namespace) -> int:
     """Reads, decomposes, writes, prints."""
     if args.phases < 1:
         raise AntiphonError(f"--phases {args.phases}: must be at least 1")
+    if args.between is not None and args.phases > 1:
+        raise AntiphonError("--between and --phases both say which part of the run counts", hint="give one of them")
     if args.libraries:
         return _libraries(args.json)
     if args.verify:
@@ -84,6 +86,7 @@ def read(args: argparse.Namespace) -> Any:
     except OSError as error:
         raise AntiphonError(f"{args.file}: {error.strerror}", hint="record a run with `antiphon trace`") from error
     if not is_trace:
+        _refuse_for_traffic(args)
         return Traffic.load(args.file)
     trace = Trace.load(args.file)
     windows: list[Window] = []
@@ -92,6 +95,15 @@ def read(args: argparse.Namespace) -> Any:
     elif args.phases > 1:
         windows = phases_of(trace, args.phases)
     return of_trace(trace, args.library, profile=model.read_profile(args.profile), own=args.own, windows=windows)
+
+
+def _refuse_for_traffic(args: argparse.Namespace) -> None:
+    """Refuses options about what a trace's calls become, since that is settled in a file of traffic."""
+    about_traces = {"library": args.library, "own": args.own, "profile": args.profile, "between": args.between}
+    for name, given in (about_traces | {"phases": args.phases > 1}).items():
+        if given:
+            raise AntiphonError(f"--{name} says how a trace is read; {args.file} is traffic already",
+                                hint="name the trace that it was made from")  # fmt: skip
 
 
 def _libraries(as_json: bool) -> int:
