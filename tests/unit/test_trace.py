@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from antiphon import cli
+from antiphon.commands import trace as trace_command
 from antiphon.trace import MAGIC, Call, Communicator, RankTrace, Shape, Trace, TraceError
 from antiphon.trace.summary import summarise
 from antiphon.trace.writer import encode, join_parts, varint
@@ -150,6 +152,47 @@ def leave_part(path: Path, trace: Trace, rank: int) -> None:
     block = encode(Trace(trace.size, FUNCTIONS, trace.header, [trace.ranks[rank]]))[len(head) :]
     at = 1 + next(i for i, b in enumerate(block[1:], 1) if b < 128)
     path.with_name(f"{path.name}.rank{rank}").write_bytes(head + varint(1 + rank) + varint(0) + block[at:-1])
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [lambda part: bytes(len(part)), lambda part: part[:20], lambda part: b"", lambda _: None],
+    ids=["zeros", "cut in the header", "empty", "a directory"],
+)
+def test_a_part_that_cannot_be_read_is_left_out(
+    damaged: Callable[[bytes], bytes | None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """GIVEN what a node that died has left of one part THEN the others are joined, and the warning names it."""
+    path, part = tmp_path / "run.trace", tmp_path / "run.trace.rank1"
+    for rank in range(3):
+        leave_part(path, example(), rank)
+    rest = damaged(part.read_bytes())
+    part.unlink()
+    part.mkdir() if rest is None else part.write_bytes(rest)
+    assert cli.main(["trace", "--recover", str(path)]) == 0
+    assert [rank.rank for rank in Trace.load(path).ranks] == [0, 2]
+    said = " ".join(capsys.readouterr().err.split())
+    assert "cannot be read" in said and "run.trace.rank1" in said and "another run" not in said
+    assert [one.name for one in tmp_path.glob("*.rank*")] == ["run.trace.rank1"]
+
+
+def test_a_part_with_nothing_behind_its_header_is_empty(tmp_path: Path) -> None:
+    """GIVEN zeros where a rank's entries would be THEN it is a rank that recorded nothing."""
+    path = tmp_path / "run.trace"
+    leave_part(path, example(), 0)
+    (tmp_path / "run.trace.rank1").write_bytes(encode(Trace(3, FUNCTIONS, example().header, []))[:-1] + bytes(99))
+    assert join_parts(path) == (1, 3)
+    assert [rank.rank for rank in Trace.load(path).ranks] == [0]
+
+
+def test_the_program_s_exit_code_stays_if_no_part_can_be_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "run.trace"
+    (tmp_path / "run.trace.rank0").write_bytes(bytes(100))
+    assert [trace_command.after(path, code, None) for code in (7, 0)] == [7, 1]
+    assert "run.trace.rank0: this is not a trace" in " ".join(capsys.readouterr().err.split())
+    assert cli.main(["trace", "--recover", str(path)]) == 2
 
 
 @pytest.mark.parametrize("size", [3, 4], ids=["as many ranks", "more ranks"])

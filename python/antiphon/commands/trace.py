@@ -26,6 +26,7 @@ from antiphon.mpi import waiting
 from antiphon.output import files
 from antiphon.trace import Trace, perfetto
 from antiphon.trace import summary as trace_summary
+from antiphon.trace.reader import TraceError
 from antiphon.trace.writer import join_parts, parts_of
 
 
@@ -115,7 +116,11 @@ def after(path: Path, code: int, before: tuple[int, int] | None) -> int:
     if not parts_of(path):
         output.print_error(f"no trace was written to {path}", "does the program call MPI_Init, and did it begin?")
         return code or 1
-    there, size = _joined(path)
+    try:
+        there, size = _joined(path)
+    except TraceError as error:
+        output.print_error(f"no trace was written: {error.message}", error.hint)
+        return code or 1
     what = f"{path} holds what {there} of {size} ranks had recorded until then"
     output.print_warning(f"the program did not reach MPI_Finalize on all ranks; {what}")
     return code or 1
@@ -131,9 +136,13 @@ def recover(path: Path) -> int:
 
 
 def _joined(path: Path) -> tuple[int, int]:
-    """Joins the parts of the newest run, and names those of others."""
-    found = join_parts(path)
-    others = parts_of(path)
+    """Joins the parts of the newest run, and names those of others and those that cannot be read."""
+    unreadable: dict[Path, str] = {}
+    found = join_parts(path, unreadable)
+    if unreadable:
+        names = ", ".join(part.name for part in unreadable)
+        output.print_warning(f"left out, for they cannot be read ({next(iter(unreadable.values()))}): {names}")
+    others = [part for part in parts_of(path) if part not in unreadable]
     if others:
         names = ", ".join(part.name for part in others)
         output.print_warning(f"left as they are, for they are of another run: {names}")

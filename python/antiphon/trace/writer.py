@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -107,13 +108,12 @@ def parts_of(path: Path) -> list[Path]:
     return sorted(numbered, key=lambda p: int(p.name.removeprefix(f"{path.name}.rank")))
 
 
-def _of_newest_run(parts: Sequence[Path]) -> list[Path]:
+def _of_newest_run(headers: dict[Path, dict[str, Any]]) -> list[Path]:
     """Returns the parts of the run that started last; an earlier one of more ranks may have left some beside them."""
-    headers = {part: read_preamble(part.read_bytes())[0] for part in parts}
     started = {part: _started_s(header.pop("started", None)) for part, header in headers.items()}
-    newest = max(parts, key=lambda part: started[part])
+    newest = max(headers, key=lambda part: started[part])
     return [
-        part for part in parts
+        part for part in headers
         if headers[part] == headers[newest] and started[newest] - started[part] <= SAME_RUN_S
     ]  # fmt: skip
 
@@ -125,8 +125,18 @@ def _started_s(text: object) -> float:
         return 0.0
 
 
-def join_parts(path: Path) -> tuple[int, int]:
-    """Writes `path` from the parts of its newest run, and removes them; those of others stay where they are.
+@contextlib.contextmanager
+def _reading(part: Path, unreadable: dict[Path, str]) -> Iterator[None]:
+    """Notes a part that cannot be read, such as one of a node that died before its disk had it."""
+    try:
+        yield
+    except (TraceError, OSError) as error:
+        unreadable[part] = (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+def join_parts(path: Path, unreadable: dict[Path, str] | None = None) -> tuple[int, int]:
+    """Writes `path` from the parts of its newest run, and removes them; those of others stay where they are, and so do
+    those that cannot be read, which go to `unreadable` with the reason.
 
     Returns how many ranks are in it, and how many the run had.
     """
@@ -134,27 +144,42 @@ def join_parts(path: Path) -> tuple[int, int]:
     if not parts:
         hint = "parts lie where the run was told to write the trace"
         raise TraceError(f"{path}.rank*: there are no parts of a trace", hint=hint)
-    parts = _of_newest_run(parts)
-    blocks: dict[int, bytes] = {}
-    preamble, size = b"", 0
+    unreadable = {} if unreadable is None else unreadable
+    headers: dict[Path, dict[str, Any]] = {}
     for part in parts:
-        data = part.read_bytes()
-        header, functions, at = read_preamble(data)
-        reader = Reader(data, at)
-        if reader.at_end():
-            continue
-        rank = reader.varint() - 1
-        reader.varint()
-        begin = reader.at
-        # A rank that was killed may have left part of an entry; what was never written reads as zeros, which mean the
-        # end.
-        streams.read_stream(reader, rank, header["ranks"], functions)
-        preamble, size = data[:at], header["ranks"]
-        blocks[rank] = data[begin : reader.at] + varint(streams.END)
+        with _reading(part, unreadable):
+            headers[part] = read_preamble(part.read_bytes())[0]
+    blocks: dict[int, bytes] = {}
+    preamble, size, newest = b"", 0, _of_newest_run(headers) if headers else []
+    for part in newest:
+        with _reading(part, unreadable):
+            found = _block(part)
+            if found is not None:
+                preamble, size, rank, blocks[rank] = found
     if not blocks:
-        raise TraceError(f"{path}.rank*: the parts are empty")
+        why = "".join(f"; {part.name}: {reason}" for part, reason in list(unreadable.items())[:1])
+        raise TraceError(f"{path}.rank*: the parts are empty{' or cannot be read' if why else ''}{why}")
     written = [varint(1 + rank) + varint(len(stream)) + stream for rank, stream in sorted(blocks.items())]
     files.write(path, b"".join([preamble, *written, varint(0)]))
-    for part in parts:
-        part.unlink()
+    for part in newest:
+        if part not in unreadable:
+            part.unlink()
     return len(blocks), size
+
+
+def _block(part: Path) -> tuple[bytes, int, int, bytes] | None:
+    """Returns a part's preamble, its run's number of ranks, its own rank and what that recorded; None if nothing."""
+    data = part.read_bytes()
+    header, functions, at = read_preamble(data)
+    reader = Reader(data, at)
+    number = 0 if reader.at_end() else reader.varint()
+    if number == 0:
+        return None
+    rank, size = number - 1, header["ranks"]
+    if rank >= size:
+        raise TraceError(f"rank {rank} does not exist")
+    reader.varint()
+    begin = reader.at
+    # A rank that was killed may have left part of an entry; what was never written reads as zeros, which mean the end.
+    streams.read_stream(reader, rank, size, functions)
+    return data[:at], size, rank, data[begin : reader.at] + varint(streams.END)
