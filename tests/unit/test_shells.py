@@ -17,7 +17,7 @@ from antiphon.shells import bash, fish, man, zsh
 BASH = """
 source {script}
 complete_line() {{
-  COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _antiphon; printf '%s ' "${{COMPREPLY[@]}}"; echo
+  COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _antiphon; printf '%s|' "${{COMPREPLY[@]}}"; echo
 }}
 """
 
@@ -35,7 +35,7 @@ def completed(tmp_path: Path, *words: str) -> set[str]:
     line = BASH.format(script=script) + "complete_line " + " ".join(f"'{word}'" for word in words)
     result = subprocess.run(["bash", "--norc", "-c", line], capture_output=True, text=True, cwd=tmp_path, timeout=30,
                             check=True)  # fmt: skip
-    return set(result.stdout.split())
+    return set(filter(None, result.stdout.removesuffix("\n").split("|")))
 
 
 @pytest.mark.parametrize(("words", "offered"), [
@@ -50,10 +50,18 @@ def completed(tmp_path: Path, *words: str) -> set[str]:
     (["antiphon", "run", "-n", "4", "./solver", "ma"], {"machine.json"}),
     (["antiphon", "run", "-n", "4", "./solver", "--prof"], set()),
     (["antiphon", "run", "-n", ""], set()),
+    (["antiphon", "run", "--hostfile", "=", "nodes", "--summ"], {"--summary"}),
+    (["antiphon", "run", "--hostfile", "=", "nodes", "./solver", "--summ"], set()),
+    (["antiphon", "run", "--force", "bcast", ":", "chain", "--summ"], {"--summary"}),
+    (["antiphon", "run", "--force", "bcast", ":", "chain", ":", "window", "=", "4", "--summ"], {"--summary"}),
+    (["antiphon", "run", "--force", "=", "bcast", ":", "chain", "--summ"], {"--summary"}),
+    (["antiphon", "run", "--force", "bcast", ":", "ma"], set()),
+    (["antiphon", "report", "--profile", "a m"], {"a machine.json"}),
+    (["antiphon", "report", "--profile", "a\\ m"], {"a machine.json"}),
 ])  # fmt: skip
 def test_bash_completes(words: list[str], offered: set[str], tmp_path: Path) -> None:
     """GIVEN a line that is not finished THEN bash offers what may stand there; a program's options are its own."""
-    for name in ("machine.json", "solver"):
+    for name in ("machine.json", "a machine.json", "solver"):
         (tmp_path / name).touch(0o755)
     assert completed(tmp_path, *words) == offered
 
