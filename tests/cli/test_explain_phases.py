@@ -73,6 +73,19 @@ def test_a_plan_is_shown(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> 
     assert answer["patterns"][0]["messages"] == 240
 
 
+def test_the_size_is_that_of_the_plan_or_the_pattern(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """GIVEN 20 ranks in a file THEN nodes and switches are those of 20."""
+    plan, pattern = tmp_path / "plan.json", tmp_path / "pattern.json"
+    plan.write_text(compiled.compile_plan([(patterns.named("uniform:8", 20), 1)], {}))
+    messages = [[0, rank, 65536] for rank in range(1, 20)]
+    pattern.write_text(json.dumps({"version": 1, "size": 20, "messages": messages}))
+    assert "380 messages" in explain(capsys, "--plan", str(plan), "--ranks-per-node", "4")
+    answer = json.loads(explain(capsys, "--pattern", str(pattern), "--ranks-per-node", "4", "--json"))
+    assert answer["bound"]["node_bytes"] == 16 * 65536
+    answer = json.loads(explain(capsys, "--pattern", str(pattern), "--switches", "2,18", "--json"))
+    assert answer["bound"]["uplink_bytes"] == 18 * 65536
+
+
 def test_an_empty_phase_is_shown(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     document = json.loads(compiled.compile_plan([(patterns.named("uniform:8", 2), 42)], {}))
     document["patterns"][0]["phases"].append({"parts": []})

@@ -37,13 +37,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, link_bits_per_s: int) -> int:
     """Explains a pattern or a plan."""
-    fabric = _fabric(args, link_bits_per_s)
     if args.plan:
         plan = Plan.load(args.plan)
+        fabric = _fabric(args, link_bits_per_s, max((pattern["size"] for pattern in plan.patterns), default=1))
         shown = compiled.describe_plan(args.plan.read_text(encoding="utf-8"), fabric)
         document: Any = {**tables.to_json(plan), "patterns": [_json(c, bound) for c, bound in shown]}
     else:
         pattern = patterns.named(args.pattern, args.ranks or 16, args.seed)
+        fabric = _fabric(args, link_bits_per_s, pattern.size)
         scheduled = compiled.schedule(pattern, fabric, build_times=True)
         shown = [(scheduled.candidates[0], scheduled.bound)]
         document = {"pattern": pattern.name, "small_bytes": scheduled.small_bytes, "bound": scheduled.bound._asdict(),
@@ -64,15 +65,15 @@ def run(args: argparse.Namespace, link_bits_per_s: int) -> int:
     return 0
 
 
-def _fabric(args: argparse.Namespace, link_bits_per_s: int) -> dict[str, Any]:
+def _fabric(args: argparse.Namespace, link_bits_per_s: int, ranks: int) -> dict[str, Any]:
     fabric: dict[str, Any] = {}
     if link_bits_per_s:
         fabric["link_bytes_per_s"] = int(link_bits_per_s * PAYLOAD_SHARE / 8)
     if args.ranks_per_node > 1:
-        fabric["node_of_rank"] = [rank // args.ranks_per_node for rank in range(args.ranks or 16)]
+        fabric["node_of_rank"] = [rank // args.ranks_per_node for rank in range(ranks)]
     if args.switches:
         uplink = rate_option("--uplink-rate", args.uplink_rate) if args.uplink_rate else link_bits_per_s
-        counts = [min(count, args.ranks or 16) for count in switch_counts(args.switches)]
+        counts = [min(count, ranks) for count in switch_counts(args.switches)]
         fabric["switch_of_node"] = [switch for switch, count in enumerate(counts) for _ in range(count)]
         fabric["uplink_bytes_per_s"] = int(uplink * PAYLOAD_SHARE / 8)
     return fabric
