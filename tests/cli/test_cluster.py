@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from antiphon.cluster import files, profile
+
 ROOT = Path(__file__).resolve().parents[2]
 TAURUS = ROOT / "tests/data/taurus"
 FIT = (
@@ -131,6 +133,21 @@ def test_a_plans_patterns_are_simulated(command, smpirun, tmp_path):
     ended = command(*words, tmp_path / "none.plan")
     assert ended.returncode == 2
     assert "has no pattern" in ended.stderr and "compile" in ended.stderr
+
+
+def test_model_and_simulator_see_the_same_machine(command, smpirun, tmp_path):
+    """GIVEN a profile whose nodes are of its two switches in turn THEN the model has them in the simulator's order."""
+    seconds = []
+    whole = profile.document(files.load("two-racks-16x4"))
+    in_turn = [{**node, "count": 1} for _ in range(8) for node in whole["topology"]["nodes"]]
+    for name, nodes in (("grouped", whole["topology"]["nodes"]), ("in_turn", in_turn)):
+        path = tmp_path / f"{name}.json"
+        path.write_text(json.dumps({**whole, "topology": {**whole["topology"], "nodes": nodes}}))
+        words = ("--algorithms", "ring", "--ranks-per-node", 1, "--smpirun", smpirun, "--json")
+        ended = command("simulate", "allgather", "--profile", path, *words)
+        assert ended.returncode == 0, ended.stderr
+        seconds += [row["model_s"] for row in json.loads(ended.stdout)["simulated"]]
+    assert seconds == [seconds[0]] * 2
 
 
 @pytest.mark.skipif(shutil.which("smpirun") is None, reason="SimGrid's smpirun is not installed")

@@ -39,6 +39,13 @@ def spec_of(document: Mapping[str, Any], name: str) -> ClusterSpec:
     )
 
 
+def nodes_of(document: Mapping[str, Any]) -> list[int]:
+    """Returns the profile's number of each of the cluster's nodes, which are numbered in the order of the switches."""
+    place = {switch["name"]: index for index, switch in enumerate(document["topology"]["switches"])}
+    behind = [place[node["switch"]] for node in document["topology"]["nodes"] for _ in range(node.get("count", 1))]
+    return sorted(range(len(behind)), key=lambda node: behind[node])
+
+
 def _switches(topology: Mapping[str, Any], buffer_bytes: int) -> tuple[Switch, ...]:
     place = {switch["name"]: index for index, switch in enumerate(topology["switches"])}
     nodes = [0] * len(place)

@@ -60,6 +60,7 @@ def run(args: argparse.Namespace) -> int:
                             hint="leave COLLECTIVE, --ranks and --algorithms away beside --plan")  # fmt: skip
     spec, measured = _machine(args)
     spec = spec.with_ranks(args.ranks, args.ranks_per_node)
+    nodes = of_profile.nodes_of(json.loads(measured)) if measured else list(range(spec.nodes))
     rows = []
     for name, plan in (plans.read(args.plan, spec) if args.plan else _plans(args, spec)).items():
         per_node = min(spec.ranks_per_node, plan["size"])
@@ -68,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
             plan=json.dumps(plan),
             profile=measured or profile.text_of(spec),
             ranks=plan["size"],
-            ranks_per_node=per_node,
+            node_of_rank=[nodes[rank // per_node] for rank in range(plan["size"])],
         )
         simulated = simulate(program, plan, spec, per_node, args.timeout)
         rows.append({"algorithm": name, "model_s": answer["seconds"], f"{args.simulator}_s": simulated.seconds,
