@@ -203,6 +203,7 @@ def test_an_mpirun_of_the_library_is_told(antiphon: Antiphon, tmp_path: Path) ->
         (["{trace}", "{machine}", "--phase", "1"], "as K/N"),
         (["{trace}", "{machine}", "--phase", "second"], "expected K"),
         (["{trace}", "{machine}", "--phase", "7/8"], "no rank sends anything"),
+        (["{trace}", "{machine}", "--phase", "7/8"], "MPI_Put"),
         (["{trace}", "{machine}", "--between", "now"], "expected A:B"),
         (["{machine}", "--launcher", "hydra", "-o", "x"], "neither a trace nor a placement"),
         (["{machine}", "{trace}"], "the trace comes first"),

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 WORTH_IT = 0.02
 #: The most times that a placement is made again: each placement changes the traffic that it was made for.
 ROUNDS = 3
+NOTHING_SENT = (
+    "was the program recorded with more than one rank? One-sided and partitioned messages, as by MPI_Put and "
+    "MPI_Psend_init, are not recorded"
+)
 
 
 @dataclass(frozen=True)
@@ -92,8 +96,7 @@ def compute(decompose: Decompose, machine: Machine, wishes: Wishes) -> Result:
     recorded = decompose(None)
     edges, groups = recorded.total()
     if not len(edges) and not groups:
-        raise AntiphonError("no rank sends anything to another: every placement is as good",
-                            hint="was the program recorded with more than one rank?")  # fmt: skip
+        raise AntiphonError("no rank sends anything to another: every placement is as good", hint=NOTHING_SENT)
     notes: list[str] = []
     with tempfile.TemporaryDirectory(prefix="antiphon-map-") as folder:
         scorer = Scorer(machine, wishes, recorded.ranks, Path(folder))
