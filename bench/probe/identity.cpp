@@ -41,6 +41,32 @@ std::vector<std::string> gather_text(const World& world, const std::string& mine
   return texts;
 }
 
+/// Returns the CPUs that this process could be bound to, wherever it is bound now.
+cpu_set_t usable_cpus() {
+  cpu_set_t own, all, usable;
+  if (::sched_getaffinity(0, sizeof own, &own) != 0) return cpu_set_t{};
+  std::memset(&all, 0xff, sizeof all);
+  // The kernel leaves of all CPUs those of the process's control group.
+  if (::sched_setaffinity(0, sizeof all, &all) != 0) return own;
+  if (::sched_getaffinity(0, sizeof usable, &usable) != 0) usable = own;
+  ::sched_setaffinity(0, sizeof own, &own);
+  return usable;
+}
+
+/// Returns how many cores these are: the threads of one are the same list for each of them.
+int physical_cores() {
+  const cpu_set_t usable = usable_cpus();
+  std::set<std::string> cores;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &usable)) continue;
+    const std::string number = std::to_string(cpu);
+    const std::string path = "/sys/devices/system/cpu/cpu" + number + "/topology/thread_siblings_list";
+    const std::string threads = antiphon::first_line_of(path);
+    cores.insert(threads.empty() ? number : threads);
+  }
+  return static_cast<int>(cores.size());
+}
+
 double clock_resolution_ns() {
   double least = 1e9;
   for (int i = 0; i < 1000; ++i) {
@@ -65,6 +91,8 @@ void identify(World& world, const Task&) {
   const auto kernels = gather_text(world, antiphon::first_line_of("/proc/sys/kernel/random/boot_id"));
   const auto models = gather_text(world, cpu_model());
   const auto cores = gather_text(world, value_of("/proc/self/status", "Cpus_allowed_list"));
+  int cores_of_least = physical_cores();
+  MPI_Allreduce(MPI_IN_PLACE, &cores_of_least, 1, MPI_INT, MPI_MIN, world.comm());
   const auto core_now = gather_text(world, std::to_string(sched_getcpu()));
   if (!world.is_root()) return;
   print_line({{"event", "identity"},
@@ -75,6 +103,7 @@ void identify(World& world, const Task&) {
               {"cpu_models", models},
               {"allowed_cores", cores},
               {"core_now", core_now},
+              {"physical_cores", cores_of_least},
               {"machine_cores", ::sysconf(_SC_NPROCESSORS_ONLN)},
               {"clock_resolution_ns", clock_resolution_ns()}});
 }

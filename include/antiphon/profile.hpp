@@ -136,6 +136,7 @@ struct Processors {
   double reduce_bytes_per_s = 2e9;
   int sockets_per_node = 0;     ///< sockets are alike, and cores are numbered socket by socket; 0: unknown
   double rank_bytes_per_s = 0;  ///< that one rank moves to and from other nodes, both directions together; 0: no limit
+  int physical_cores = 0;       ///< of a node, each once however many threads it has, bound to or not; 0: unknown
 
   /// Returns the turn with this many ranks on a core, by straight lines between the measured numbers of ranks. The
   /// number matters because a core's caches hold the memory of fewer ranks better.

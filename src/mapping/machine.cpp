@@ -170,9 +170,10 @@ Machine Machine::of_profile(const Profile& profile, int cores_per_node, double m
   m.name = profile.machine.name;
   const bool measured_within = !profile.link_classes.empty() && profile.link_classes.front().scope <= Scope::node;
   NodeKind kind;
-  kind.cores =
-      cores_per_node > 0 ? cores_per_node : std::max(profile.machine.ranks_per_node, profile.processors.cores_per_node);
-  const int sockets = profile.processors.sockets_per_node;
+  const Processors& p = profile.processors;
+  const int found = p.physical_cores > 0 ? p.physical_cores : p.cores_per_node;
+  kind.cores = cores_per_node > 0 ? cores_per_node : std::max(profile.machine.ranks_per_node, found);
+  const int sockets = p.sockets_per_node;
   if (sockets > 1 && kind.cores % sockets == 0 && kind.cores > sockets && measured_within) {
     kind.levels.push_back({kind.cores / sockets, distance_of(profile.link_class(Scope::socket), message_bytes)});
   }

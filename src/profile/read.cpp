@@ -222,10 +222,11 @@ std::vector<Processors::Turn> read_turns(const JsonNode& node) {
 }
 
 Processors read_processors(const JsonNode& node) {
-  node.allow_only({"cores_per_node", "sockets_per_node", "nodes_sharing", "turn_s", "turns_s", "copy_bytes_per_s",
-                   "reduce_bytes_per_s", "rank_bytes_per_s", "details"});
+  node.allow_only({"cores_per_node", "physical_cores", "sockets_per_node", "nodes_sharing", "turn_s", "turns_s",
+                   "copy_bytes_per_s", "reduce_bytes_per_s", "rank_bytes_per_s", "details"});
   Processors processors;
   processors.cores_per_node = static_cast<int>(node.integer_or("cores_per_node", 0, 0, 1 << 16));
+  processors.physical_cores = static_cast<int>(node.integer_or("physical_cores", 0, 0, 1 << 16));
   processors.sockets_per_node = static_cast<int>(node.integer_or("sockets_per_node", 0, 0, 1 << 16));
   processors.nodes_sharing = static_cast<int>(node.integer_or("nodes_sharing", 1, 1, max_nodes));
   processors.turn_s = number_or(node, "turn_s", 0, 0, 1);

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from antiphon import cli, profile
-from antiphon.mpi import discover
+from antiphon.mpi import cores, discover
 from antiphon.probe import recording
 from antiphon.probe.session import Session
 
@@ -55,6 +55,8 @@ def test_a_node_is_measured(measured: Path, mpi: object) -> None:
         2,
         mpi.family,
     )
+    # Ranks may be bound to one core each; the node has all that this process may use, and more if it is bound itself.
+    assert cores.count() <= document["processors"]["physical_cores"] <= (os.cpu_count() or 1)
     [link] = document["link_classes"]
     assert link["scope"] == "node"
     sizes = [size for size, _ in link["g_s"]]

@@ -195,6 +195,20 @@ def test_processors_of_a_profile() -> None:
     assert one.nodes[0] == Node("node01", 1, 0)
 
 
+@pytest.mark.parametrize("bound_to", [1, 128], ids=["a rank bound to one core", "two threads a core"])
+def test_ranks_are_placed_on_physical_cores(bound_to: int, tmp_path: Path) -> None:
+    """GIVEN a node of 64 cores THEN ranks have these, whatever CPUs the probe's ranks were bound to."""
+    document = json.loads((DATA / "ethernet-16.openmpi.json").read_text())
+    document["processors"] = {"cores_per_node": bound_to, "physical_cores": 64}
+    path = tmp_path / "machine.json"
+    path.write_text(json.dumps(document))
+    assert machine.load(path, message_bytes=1000).nodes[0] == Node("node01", 64, 64)
+    assert machine.load(path, message_bytes=1000, cores_per_node=80).nodes[0] == Node("node01", 80, 64)
+    del document["processors"]["physical_cores"]
+    path.write_text(json.dumps(document))
+    assert machine.load(path, message_bytes=1000).nodes[0] == Node("node01", bound_to, bound_to), "an older profile"
+
+
 def test_broken_machines(tmp_path: Path) -> None:
     """GIVEN something else than a machine THEN the error names the file."""
     path = tmp_path / "m.json"

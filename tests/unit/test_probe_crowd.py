@@ -35,6 +35,17 @@ def eight_on_two_cores() -> survey.Survey:
     return survey.Survey(identity=identity, nodes=[[rank] for rank in range(8)])
 
 
+def test_the_cores_of_a_node_are_apart_from_those_that_ranks_were_bound_to() -> None:
+    """GIVEN two bound ranks on a node THEN the profile has the node's cores, too; nodes of a lab have none."""
+    who = {"kernels": ["a"] * 2, "hosts": ["n"] * 2, "allowed_cores": ["0", "1"], "physical_cores": 64}
+    found = document.processors(survey.Survey(identity=who, nodes=[[0, 1]]), [])
+    assert (found["cores_per_node"], found["physical_cores"]) == (2, 64)
+    of_lab = survey.Survey(identity={**who, "hosts": ["n1", "n2"]}, nodes=[[0], [1]])
+    assert "physical_cores" not in document.processors(of_lab, [])
+    del who["physical_cores"]
+    assert "physical_cores" not in document.processors(survey.Survey(identity=who, nodes=[[0, 1]]), []), "old samples"
+
+
 def test_turns_are_known_for_fewer_ranks_too() -> None:
     """GIVEN turns with all 8 ranks and with some of them THEN each by the ranks on a core, with all of them last."""
     found = eight_on_two_cores()

@@ -67,6 +67,21 @@ TEST_CASE("matrices and a torus are written, too") {
   CHECK(again.node_distance(3, 2).latency_s == 3);
 }
 
+TEST_CASE("machine: a profile's nodes have their physical cores, however few CPUs the probe's ranks were bound to") {
+  Profile profile = Profile::guess(2, 1, 1e9);
+  const auto cores_of = [&](int bound_to, int physical) {
+    profile.processors.cores_per_node = bound_to;
+    profile.processors.physical_cores = physical;
+    return Machine::of_profile(profile, 0, 0).kinds.front().cores;
+  };
+  CHECK(cores_of(1, 64) == 64);
+  CHECK(cores_of(128, 64) == 64);
+  CHECK(cores_of(4, 0) == 4);
+  profile.machine.ranks_per_node = 8;
+  CHECK(cores_of(4, 4) == 8);
+  CHECK(Machine::of_profile(profile, 3, 0).kinds.front().cores == 3);
+}
+
 TEST_CASE("machine: a profile's sockets are a level of its nodes where they divide the cores") {
   Profile profile = Profile::guess(2, 4, 1e9);
   const LinkClass between_nodes = profile.link_classes.front();

@@ -84,7 +84,7 @@ def _processors(document: Mapping[str, Any], profile: str) -> dict[str, int]:
     if not profile:
         return {short(node["name"]): node["cores"] for node in document["nodes"]}
     processors = parse_json(profile).get("processors", {})
-    cores = int(processors.get("cores_per_node", 0))
+    cores = int(processors.get("physical_cores") or processors.get("cores_per_node", 0))
     # The nodes of an emulated cluster share cores, and only the lab knows which node uses which core.
     apart = int(processors.get("nodes_sharing", 1)) == 1
     return {short(node["name"]): cores if apart else 0 for node in document["nodes"]}

@@ -259,6 +259,9 @@ def contended(events: list[Event], outer: ClassCurves, port_bytes_per_s: float) 
 def processors(survey: Survey, events: list[Event]) -> dict[str, Any]:
     """Cores, the ranks that share them, and the cost of a waiting rank for the others on its core."""
     result: dict[str, Any] = {"cores_per_node": survey.cores, "nodes_sharing": survey.nodes_sharing}
+    # The nodes of an emulated cluster have no cores of their own.
+    if survey.physical_cores and survey.nodes_sharing == 1:
+        result["physical_cores"] = survey.physical_cores
     if survey.sockets_per_node:
         result["sockets_per_node"] = survey.sockets_per_node
     held = turns(survey, events)

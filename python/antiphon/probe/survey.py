@@ -103,6 +103,11 @@ class Survey:
         return int(self.identity.get("machine_cores", self.cores))
 
     @property
+    def physical_cores(self) -> int:
+        """Those of the node with the fewest, wherever ranks are bound to; 0: not known, as of samples of before."""
+        return int(self.identity.get("physical_cores", 0))
+
+    @property
     def nodes_sharing(self) -> int:
         """Nodes under one kernel."""
         hosts, kernels = self.identity["hosts"], self.identity["kernels"]

@@ -75,7 +75,8 @@ def _network(document: Mapping[str, Any]) -> Section:
     processors = document.get("processors")
     if processors:
         shared = processors.get("nodes_sharing", 1)
-        words = [f"{processors['cores_per_node']} cores a node"] if processors.get("cores_per_node") else []
+        cores = processors.get("physical_cores") or processors.get("cores_per_node")
+        words = [f"{cores} cores a node"] if cores else []
         words += [f"{shared} nodes share them: an emulated cluster"] if shared > 1 else []
         blocks.append(Text(["; ".join(words) + "."])) if words else None
     return Section("Network", "Rates count payload, in each direction.", blocks)
