@@ -106,7 +106,7 @@ int send_copy(SendArguments out, Parcel parcel) {
 int send_plain_receive_frame(const SendArguments& out, std::unique_ptr<Receive> r, Parcel parcel,
                              MPI_Request* request) {
   std::unique_lock matching(r->messages->matching);
-  if (Extracted message; take_extracted(*r->messages, matching, r->wanted.peer, r->wanted.tag, message)) {
+  if (Extracted message; take_extracted(*r->messages, r->wanted.peer, r->wanted.tag, message)) {
     const int begun = begin_extracted(*r, matching, std::move(message), request);
     if (begun != MPI_SUCCESS) return begun;
     track_receive(std::move(r), *request);

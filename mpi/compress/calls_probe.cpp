@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A frame does not show the length of the program's message from outside. So a probe that finds one takes it out of the
-// library, decodes it when it has arrived, and keeps it for the receive that will ask for it.
+// library, reads that length when it has arrived, and keeps it for the receive that will ask for it.
 #include <sched.h>
 
 #include <algorithm>
@@ -21,10 +21,6 @@ namespace {
 
 bool may_hold_frame(std::int64_t bytes) {
   return bytes >= framing_state.threshold_bytes && bytes <= std::numeric_limits<int>::max();
-}
-
-bool same(const Extracted& m, int source, int tag) {
-  return (source == MPI_ANY_SOURCE || m.source == source) && (tag == MPI_ANY_TAG || m.tag == tag);
 }
 
 bool is_frame_like(std::int64_t bytes) { return may_hold_frame(bytes) && is_frame_length(bytes); }
@@ -69,34 +65,27 @@ bool contains(const std::vector<int>& sources, int source) {
   return std::find(sources.begin(), sources.end(), source) != sources.end();
 }
 
-/// Decodes the frames that are there, those of a source in their order. `matching` is released meanwhile.
-void decode_arrived(Messages& messages, std::unique_lock<Mutex>& matching) {
-  std::vector<int> late;  // sources of which a frame is not there
+/// Reads how long the messages of the frames that are there are. Each is decoded by its receive, because a message that
+/// it builds on may not have been received.
+void read_arrived(Messages& messages) {
   for (Extracted& m : messages.extracted) {
-    if (m.ready || contains(late, m.source)) continue;
+    if (m.ready) continue;
     int done = 0;
     MPI_Status status;
-    if (m.arriving != MPI_REQUEST_NULL) m.error = PMPI_Test(&m.arriving, &done, &status);
-    m.ready = m.error != MPI_SUCCESS;
-    if (done == 0) late.push_back(m.source);  // or another thread is decoding it
-    if (done == 0 || m.ready) continue;
-    matching.unlock();
-    Extracted message = decoded(messages, std::move(m));
-    matching.lock();
-    m = std::move(message);
-    m.ready = true;
+    m.error = PMPI_Request_get_status(m.arriving, &done, &status);
+    if (m.error == MPI_SUCCESS && done != 0) read_length(messages, m);
+    m.ready = done != 0 || m.error != MPI_SUCCESS;
   }
 }
 
 /// Finds the first message that a probe may report, and fills in its status. Its place is the end of the extracted ones
 /// if the library has it. A message behind one of its source that is late waits for that.
-int find(Messages& messages, std::unique_lock<Mutex>& matching, int source, int tag, int* flag, MPI_Status* status,
-         Place& place) {
+int find(Messages& messages, int source, int tag, int* flag, MPI_Status* status, Place& place) {
   while (true) {
-    decode_arrived(messages, matching);
+    read_arrived(messages);
     std::vector<int> late;
     for (place = messages.extracted.begin(); place != messages.extracted.end(); ++place) {
-      if (!same(*place, source, tag) || contains(late, place->source)) continue;
+      if (!place->suits(source, tag) || contains(late, place->source)) continue;
       *flag = 1;
       if (place->ready) return fill_status(*status, place->source, place->tag, place->bytes), MPI_SUCCESS;
       late.push_back(place->source);
@@ -113,7 +102,7 @@ int find(Messages& messages, std::unique_lock<Mutex>& matching, int source, int 
 int look(Messages& messages, int source, int tag, int* flag, MPI_Status* status) {
   std::unique_lock matching(messages.matching);
   Place place;
-  const int code = find(messages, matching, source, tag, flag, status, place);
+  const int code = find(messages, source, tag, flag, status, place);
   const bool extracted = code == MPI_SUCCESS && *flag != 0 && place != messages.extracted.end();
   const int error = extracted ? place->error : MPI_SUCCESS;
   matching.unlock();
@@ -124,7 +113,7 @@ int look(Messages& messages, int source, int tag, int* flag, MPI_Status* status)
 bool is_late(Messages& messages, int source, int tag) {
   const std::lock_guard matching(messages.matching);
   return std::any_of(messages.extracted.begin(), messages.extracted.end(),
-                     [&](const Extracted& m) { return !m.ready && same(m, source, tag); });
+                     [&](const Extracted& m) { return !m.ready && m.suits(source, tag); });
 }
 
 /// Waits until it may be useful to look again. A single thread can wait in the library, because nothing else can take
@@ -187,7 +176,7 @@ int match(Messages& messages, int source, int tag, int* flag, MPI_Message* messa
   std::unique_lock matching(messages.matching);
   Place place;
   do {
-    int code = find(messages, matching, source, tag, flag, status, place);
+    int code = find(messages, source, tag, flag, status, place);
     if (code != MPI_SUCCESS || *flag == 0) return code;
     if (place == messages.extracted.end()) {
       code = PMPI_Improbe(status->MPI_SOURCE, status->MPI_TAG, messages.comm(), flag, message, status);
@@ -210,6 +199,20 @@ Messages* framed_messages(int source, int tag, MPI_Comm comm) {
 }
 
 }  // namespace
+
+bool help_held(Messages& messages, std::uint64_t ticket, int source, int tag) {
+  if (framing_state.threads) return false;  // then no message builds on another
+  Extracted* first = nullptr;
+  const auto look_at = [&](Held& h) {
+    Extracted& m = h.message;
+    if (h.messages.get() != &messages || m.source != source || m.tag != tag || m.ticket >= ticket) return;
+    if (m.is_decoded() || !may_hold_frame(m.bytes)) return;
+    if (first == nullptr || m.ticket < first->ticket) first = &m;
+  };
+  held.each(look_at);
+  if (first != nullptr) receive_early(messages, *first);
+  return first != nullptr;
+}
 
 namespace framed {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <sched.h>
+#include <algorithm>
 
 #include "compress/framed.hpp"
 #include "compress/starting.hpp"
@@ -13,25 +13,15 @@ int report(int code, int library_code, MPI_Comm comm) {
   return code;
 }
 
-bool take_extracted(Messages& messages, std::unique_lock<Mutex>& matching, int source, int tag, Extracted& message) {
+bool take_extracted(Messages& messages, int source, int tag, Extracted& message) {
   if (messages.extracted_count.load(std::memory_order_relaxed) == 0) return false;
-  while (true) {
-    auto m = messages.extracted.begin();
-    while (m != messages.extracted.end() &&
-           !((source == MPI_ANY_SOURCE || m->source == source) && (tag == MPI_ANY_TAG || m->tag == tag))) {
-      ++m;
-    }
-    if (m == messages.extracted.end()) return false;
-    if (m->ready || m->arriving != MPI_REQUEST_NULL) {
-      message = std::move(*m);
-      messages.extracted.erase(m);
-      messages.extracted_count.fetch_sub(1, std::memory_order_relaxed);
-      return true;
-    }
-    matching.unlock();  // another thread is decoding it
-    sched_yield();
-    matching.lock();
-  }
+  const auto found = std::find_if(messages.extracted.begin(), messages.extracted.end(),
+                                  [&](const Extracted& m) { return m.suits(source, tag); });
+  if (found == messages.extracted.end()) return false;
+  message = std::move(*found);
+  messages.extracted.erase(found);
+  messages.extracted_count.fetch_sub(1, std::memory_order_relaxed);
+  return true;
 }
 
 namespace {
@@ -51,7 +41,7 @@ int post(std::unique_ptr<Receive> receive, MPI_Request* request) {
   Receive& r = *receive;
   std::unique_lock matching(r.messages->matching);
   int result = MPI_SUCCESS;
-  if (Extracted message; take_extracted(*r.messages, matching, r.wanted.peer, r.wanted.tag, message)) {
+  if (Extracted message; take_extracted(*r.messages, r.wanted.peer, r.wanted.tag, message)) {
     result = begin_extracted(r, matching, std::move(message), request);
   } else {
     keep_apart(r);
@@ -68,12 +58,26 @@ int post(std::unique_ptr<Receive> receive, MPI_Request* request) {
 int receive_here(Receive& r, MPI_Status* status) {
   Extracted message;
   std::unique_lock matching(r.messages->matching);
-  const bool got = take_extracted(*r.messages, matching, r.wanted.peer, r.wanted.tag, message);
+  const bool got = take_extracted(*r.messages, r.wanted.peer, r.wanted.tag, message);
   matching.unlock();
   if (got) return receive_extracted(r, std::move(message), status);
   r.ticket = UINT64_MAX;
   const int code = native::recv(r.buffer(), r.count(), r.type(), r.wanted.peer, r.wanted.tag, r.wanted.comm, status);
   return report(finish(r, *status, code), code, r.wanted.comm);
+}
+
+/// Receives a message that take_extracted() gave, and waits for it. Returns the code for the program, and the
+/// library's.
+int complete_extracted(Receive& r, Extracted message, MPI_Status* status, int& library_code) {
+  if (message.is_decoded()) return deliver(r, message, *status);
+  r.ticket = message.ticket;
+  if (message.arriving != MPI_REQUEST_NULL) {
+    r.taken = std::move(message.data);
+    library_code = PMPI_Wait(&message.arriving, status);
+  } else {
+    library_code = native::mrecv(r.buffer(), r.count(), r.type(), &message.matched, status);
+  }
+  return finish(r, *status, library_code);
 }
 
 }  // namespace
@@ -107,16 +111,20 @@ int begin_extracted(Receive& r, std::unique_lock<Mutex>& matching, Extracted mes
 }
 
 int receive_extracted(Receive& r, Extracted message, MPI_Status* status) {
-  if (message.is_decoded()) return report(deliver(r, message, *status), MPI_SUCCESS, r.wanted.comm);
-  r.ticket = message.ticket;
-  int code = MPI_SUCCESS;
-  if (message.arriving != MPI_REQUEST_NULL) {
-    r.taken = std::move(message.data);
-    code = PMPI_Wait(&message.arriving, status);
-  } else {
-    code = native::mrecv(r.buffer(), r.count(), r.type(), &message.matched, status);
-  }
-  return report(finish(r, *status, code), code, r.wanted.comm);
+  int library_code = MPI_SUCCESS;
+  const int code = complete_extracted(r, std::move(message), status, library_code);
+  return report(code, library_code, r.wanted.comm);
+}
+
+void receive_early(Messages& messages, Extracted& message) {
+  Buffer data(static_cast<std::size_t>(message.bytes));
+  const auto r = expect({data.data(), message.bytes, MPI_BYTE, message.source, message.tag, messages.comm()}, messages);
+  MPI_Status status;
+  int library_code = MPI_SUCCESS;
+  message.error = complete_extracted(*r, std::move(message), &status, library_code);
+  message.data = std::move(data);
+  message.matched = MPI_MESSAGE_NULL;
+  message.arriving = MPI_REQUEST_NULL;
 }
 
 void track_receive(std::unique_ptr<Receive> receive, MPI_Request request) {

@@ -91,7 +91,7 @@ int start_tracked(Tracked& t) {
   }
   Receive& r = *t.receive;
   std::unique_lock matching(r.messages->matching);
-  if (Extracted message; take_extracted(*r.messages, matching, r.wanted.peer, r.wanted.tag, message)) {
+  if (Extracted message; take_extracted(*r.messages, r.wanted.peer, r.wanted.tag, message)) {
     result = begin_extracted(r, matching, std::move(message), &t.inner);
     t.active = result == MPI_SUCCESS;
     return result;

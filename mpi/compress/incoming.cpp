@@ -79,7 +79,8 @@ codec::Error decode(const Origin& origin, codec::ConstBytes frame, codec::Bytes 
     }
     if (error == codec::Error::missing_reference && last_try) report_loss(origin.messages.world_rank(origin.source));
     if (error != codec::Error::missing_reference || last_try) return error;
-    last_try = !help_earlier(origin.messages, origin.ticket, origin.source, origin.tag);
+    last_try = !help_earlier(origin.messages, origin.ticket, origin.source, origin.tag) &&
+               !help_held(origin.messages, origin.ticket, origin.source, origin.tag);
   }
 }
 
@@ -180,6 +181,13 @@ namespace {
 
 void set_bytes(MPI_Status& status, std::int64_t bytes) { PMPI_Status_set_elements_x(&status, MPI_BYTE, bytes); }
 
+/// Puts the message where the program wants it, and its length into the status.
+int put_all(Receive& r, const std::byte* data, std::int64_t bytes, MPI_Status& status) {
+  const int code = put(r, data, bytes);
+  set_bytes(status, std::min(bytes, r.capacity_bytes));
+  return code;
+}
+
 /// Decodes a frame of `wire` bytes that lies in one piece at `arrived`.
 int unframe(Receive& r, const Origin& origin, const std::byte* arrived, std::int64_t wire, MPI_Status& status) {
   const codec::ConstBytes here(arrived + mark_bytes, frame_length(arrived, static_cast<std::size_t>(wire)));
@@ -204,9 +212,7 @@ int unframe(Receive& r, const Origin& origin, const std::byte* arrived, std::int
   }
   if (const codec::Error error = decode(origin, frame, {target, raw}); error != codec::Error::none)
     return failed(origin, error);
-  const int code = put(r, target, static_cast<std::int64_t>(raw));
-  set_bytes(status, std::min(static_cast<std::int64_t>(raw), r.capacity_bytes));
-  return code;
+  return put_all(r, target, static_cast<std::int64_t>(raw), status);
 }
 
 /// Gathers into one piece what has arrived in places with gaps between them.
@@ -241,7 +247,7 @@ int finish(Receive& r, MPI_Status& status, int code) {
   const bool scattered = !r.info.contiguous && !r.is_elsewhere();
   const Mark mark = may_be_marked ? mark_of(scattered ? arrived + r.info.layout->first_bytes : arrived) : Mark::none;
   if (mark == Mark::none || (mark == Mark::frame && !is_frame_length(wire)))
-    return r.is_elsewhere() ? put(r, arrived, wire) : MPI_SUCCESS;
+    return r.is_elsewhere() ? put_all(r, arrived, wire, status) : MPI_SUCCESS;
   Buffer whole;
   if (scattered) {
     if (const int failure = collect(r, wire, whole); failure != MPI_SUCCESS) return failure;
@@ -250,7 +256,7 @@ int finish(Receive& r, MPI_Status& status, int code) {
   if (mark == Mark::frame) return unframe(r, origin, arrived, wire, status);
   if (const int failure = restore(origin, arrived, static_cast<std::size_t>(wire)); failure != MPI_SUCCESS)
     return failure;
-  return put(r, arrived, wire);
+  return put_all(r, arrived, wire, status);
 }
 
 void fill_status(MPI_Status& status, int source, int tag, std::int64_t bytes) {
@@ -265,26 +271,17 @@ int deliver(Receive& r, const Extracted& message, MPI_Status& status) {
   return message.error != MPI_SUCCESS ? message.error : put(r, message.data.data(), message.bytes);
 }
 
-Extracted decoded(Messages& messages, Extracted arrived) {
-  Extracted result = std::move(arrived);
-  std::byte* const data = result.data.data();
-  const auto bytes = static_cast<std::size_t>(result.bytes);
-  const Origin origin{messages, result.source, result.tag, result.ticket};
-  const Mark mark = result.bytes >= framing_state.threshold_bytes ? mark_of(data) : Mark::none;
-  if (mark == Mark::tagged) result.error = restore(origin, data, bytes);
-  if (mark != Mark::frame || !is_frame_length(result.bytes)) return result;
-  const codec::ConstBytes frame(data + mark_bytes, frame_length(data, bytes));
+void read_length(Messages& messages, Extracted& arrived) {
+  const std::byte* const data = arrived.data.data();
+  if (mark_of(data) != Mark::frame) return;
+  const codec::ConstBytes frame(data + mark_bytes, frame_length(data, static_cast<std::size_t>(arrived.bytes)));
   const std::uint64_t raw = codec::raw_bytes(frame);
-  if (raw == codec::not_a_frame) {
-    result.error = failed(origin, codec::Error::damaged);
-    return result;
+  if (raw != codec::not_a_frame) {
+    arrived.bytes = static_cast<std::int64_t>(raw);
+    return;
   }
-  Buffer message(raw);
-  const codec::Error error = decode(origin, frame, {message.data(), raw});
-  if (error != codec::Error::none) result.error = failed(origin, error);
-  result.bytes = static_cast<std::int64_t>(raw);
-  result.data = std::move(message);
-  return result;
+  PMPI_Wait(&arrived.arriving, MPI_STATUS_IGNORE);
+  arrived.error = failed({messages, arrived.source, arrived.tag, arrived.ticket}, codec::Error::damaged);
 }
 
 }  // namespace antiphon::mpi

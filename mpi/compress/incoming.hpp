@@ -105,8 +105,11 @@ int finish(Receive& receive, MPI_Status& status, int code);
 /// Puts a decoded message into the program's buffer. Returns its error if it has one.
 int deliver(Receive& receive, const Extracted& message, MPI_Status& status);
 
-/// Decodes what has arrived, whatever it is, and makes the length that of the program's message.
-Extracted decoded(Messages& messages, Extracted arrived);
+/// Makes the length of what has arrived that of the program's message, without decoding it.
+void read_length(Messages& messages, Extracted& arrived);
+/// Decodes the earliest message before this ticket that MPI_Mprobe or MPI_Improbe gave to the program, and that it has
+/// not received yet. Returns false if there is none.
+bool help_held(Messages& messages, std::uint64_t ticket, int source, int tag);
 
 std::int64_t bytes_in(const MPI_Status& status);
 

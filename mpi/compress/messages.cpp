@@ -126,7 +126,7 @@ Messages::~Messages() {
     if (out_[peer]) reservations().give_back(world_of_peer_[peer], out_[peer]->reserved_bytes);
   }
   for (Extracted& m : extracted) {
-    if (m.arriving != MPI_REQUEST_NULL) keep_for_ever(std::move(m.data));
+    if (!m.ready) keep_for_ever(std::move(m.data));
   }
 }
 

@@ -52,13 +52,16 @@ struct Extracted {
   int source = 0;
   int tag = 0;
   std::int64_t bytes = 0;
-  Buffer data;                              ///< of a frame: as it travelled until it is decoded
+  Buffer data;                              ///< of a frame: as it travels; of a decoded message: the program's
   std::uint64_t ticket = 0;                 ///< its place among the receives
-  bool ready = true;                        ///< decoded, or matched: a probe may report it
+  bool ready = true;                        ///< its length is known: a probe may report it
   MPI_Message matched = MPI_MESSAGE_NULL;   ///< not received yet: the sender may wait for that
-  MPI_Request arriving = MPI_REQUEST_NULL;  ///< of a frame that is being received
+  MPI_Request arriving = MPI_REQUEST_NULL;  ///< of a frame: complete if it is ready
   int error = MPI_SUCCESS;                  ///< why there is no data
   [[nodiscard]] bool is_decoded() const { return matched == MPI_MESSAGE_NULL && arriving == MPI_REQUEST_NULL; }
+  [[nodiscard]] bool suits(int from, int with_tag) const {
+    return (from == MPI_ANY_SOURCE || from == source) && (with_tag == MPI_ANY_TAG || with_tag == tag);
+  }
 };
 
 class Messages : public std::enable_shared_from_this<Messages> {

@@ -31,6 +31,12 @@ class Numbered {
     return true;
   }
 
+  /// Calls a function for each value.
+  template <class Function>
+  void each(Function function) {
+    for (auto& [number, value] : values_) function(value);
+  }
+
   [[nodiscard]] std::size_t size() const { return values_.size(); }
 
  private:

@@ -13,8 +13,8 @@ bool start_framed(const SendArguments& message, Parcel& parcel, MPI_Request* req
 void keep_until_sent(Parcel parcel, MPI_Request request);
 
 /// Takes the message for this receive if a probe has taken it out of the library; returns false if there is none. Call
-/// it under messages.matching, which it may release for a while.
-bool take_extracted(Messages& messages, std::unique_lock<Mutex>& matching, int source, int tag, Extracted& message);
+/// it under messages.matching.
+bool take_extracted(Messages& messages, int source, int tag, Extracted& message);
 /// Returns a request that is complete.
 MPI_Request completed_request();
 /// Begins to receive a message that take_extracted() gave, without waiting for it. Call it under messages.matching,
@@ -22,6 +22,8 @@ MPI_Request completed_request();
 int begin_extracted(Receive& receive, std::unique_lock<Mutex>& matching, Extracted message, MPI_Request* request);
 /// Receives such a message, and waits for it.
 int receive_extracted(Receive& receive, Extracted message, MPI_Status* status);
+/// Receives and decodes, where it is kept, a message that the program has not asked for yet.
+void receive_early(Messages& messages, Extracted& message);
 /// Tracks the receive by this request of the program.
 void track_receive(std::unique_ptr<Receive> receive, MPI_Request request);
 
