@@ -59,7 +59,9 @@ Messages* messages_for(const ReceiveArguments& wanted) {
 
 Messages* may_need_look(const ReceiveArguments& wanted) {
   Messages* const messages = messages_for(wanted);
-  if (messages == nullptr || messages->extracted_count.load(std::memory_order_relaxed) != 0) return messages;
+  // Another thread's probe may be taking the message out just now: only under `matching` is it known where it is.
+  if (messages == nullptr || framing_state.threads) return messages;
+  if (messages->extracted_count.load(std::memory_order_relaxed) != 0) return messages;
   int size = 0;
   if (PMPI_Type_size(wanted.type, &size) != MPI_SUCCESS) return nullptr;
   return size < 0 || size * wanted.count >= framing_state.threshold_bytes ? messages : nullptr;

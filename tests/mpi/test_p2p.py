@@ -83,6 +83,11 @@ def test_what_a_probe_found_stays_behind_earlier_messages(wheel: Mpi, compress: 
     verified(wheel, 2, "overtaking.c", ANTIPHON_COMPRESS=compress, limit_s=40)
 
 
+def test_short_receives_beside_a_probe(native: Mpi, verified: Run) -> None:
+    """GIVEN a thread that probes for long messages THEN another receives the short ones before them in order."""
+    verified(native, 2, "short_beside.c", ANTIPHON_COMPRESS="force", limit_s=90)
+
+
 @pytest.mark.parametrize(
     "call", ["replace", "neighbours", "neighbours_c", "gatherv", "gatherv_c", "alltoallv", "control1"]
 )
