@@ -225,7 +225,7 @@ int collect(const Receive& r, std::int64_t bytes, Buffer& whole) {
 }  // namespace
 
 int finish(Receive& r, MPI_Status& status, int code) {
-  if (r.state == Receive::State::finished) {
+  if (code == MPI_SUCCESS && r.state == Receive::State::finished) {
     const int kept = status.MPI_ERROR;  // only some calls set it
     status = r.status;
     status.MPI_ERROR = kept;
@@ -235,6 +235,8 @@ int finish(Receive& r, MPI_Status& status, int code) {
   if (r.may_be_cancelled) PMPI_Test_cancelled(&status, &cancelled);
   if (cancelled != 0) return code;
   const std::int64_t wire = bytes_in(status);
+  // A library that is only asked about a request tells of no truncation.
+  if (code == MPI_SUCCESS && wire > r.capacity_bytes && !r.taken) code = MPI_ERR_TRUNCATE;
   auto* arrived = static_cast<std::byte*>(r.buffer());
   const Origin origin{*r.messages, status.MPI_SOURCE, status.MPI_TAG, r.ticket};
   if (code != MPI_SUCCESS) {

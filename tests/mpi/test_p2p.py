@@ -88,6 +88,12 @@ def test_short_receives_beside_a_probe(native: Mpi, verified: Run) -> None:
     verified(native, 2, "short_beside.c", ANTIPHON_COMPRESS="force", limit_s=90)
 
 
+@pytest.mark.parametrize("compress", ["off", "force"])
+def test_truncation_that_a_program_looks_at(native: Mpi, compress: str, verified: Run) -> None:
+    """GIVEN MPI_Request_get_status on a receive that is too short THEN MPI_Wait tells of it, and nothing is beyond."""
+    verified(native, 2, "looked_at.c", ANTIPHON_COMPRESS=compress)
+
+
 @pytest.mark.parametrize(
     "call", ["replace", "neighbours", "neighbours_c", "gatherv", "gatherv_c", "alltoallv", "control1"]
 )
