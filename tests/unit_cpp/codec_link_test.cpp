@@ -180,6 +180,43 @@ TEST_CASE("codec link: a frame that never comes does not make the receiver remem
   CHECK(decoder.statistics().history_bytes < std::size_t{1} << 20);
 }
 
+TEST_CASE("codec link: one frame that comes late does not make the receiver keep all that come before it") {
+  LinkOptions options;
+  options.history_bytes = 256 << 10;
+  Encoder encoder(options);
+  Decoder decoder;
+  const Buffer first = field(500, 0, 9);
+  const Sent late = send(encoder, {1, first.size(), 0}, first);
+  for (int step = 0; step < 300; ++step) {
+    const Buffer raw = field(1000, step);
+    CHECK(arrives(decoder, send(encoder, {2, raw.size(), 0}, raw).frame, raw));
+    CHECK(decoder.statistics().history_bytes <= 2 * options.history_bytes);
+    if (step == 200) CHECK(arrives(decoder, late.frame, first));
+  }
+  CHECK(encoder.statistics().temporal_frames > 250);
+}
+
+TEST_CASE("codec link: channels decoded in any order among each other lack nothing that they build on") {
+  std::mt19937 random(3);
+  LinkOptions options;
+  options.history_bytes = 64 << 10;
+  Encoder encoder(options);
+  Decoder decoder;
+  std::vector<std::vector<std::pair<Buffer, Buffer>>> under_way(4);
+  for (int step = 0; step < 1500; ++step) {
+    const std::size_t tag = random() % under_way.size();
+    const Buffer raw = field(150 + 40 * tag, step, static_cast<unsigned>(tag));
+    const auto channel = static_cast<std::int64_t>(tag);
+    under_way[tag].emplace_back(send(encoder, {channel, raw.size(), 0}, raw).frame, raw);
+    // One channel is decoded as far as it goes, and rarely the last one.
+    auto& decoded = under_way[random() % (step % 64 == 0 ? 4 : 3)];
+    for (const auto& [frame, message] : decoded) CHECK(arrives(decoder, frame, message));
+    decoded.clear();
+  }
+  CHECK(encoder.statistics().temporal_frames > 1000);
+  CHECK(decoder.statistics().history_bytes <= 8 * options.history_bytes);
+}
+
 TEST_CASE("codec link: the numbers of frames begin again after 65,536") {
   Encoder encoder;
   Decoder decoder;

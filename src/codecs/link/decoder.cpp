@@ -3,6 +3,7 @@
 
 #include "codecs/frame/frame.hpp"
 #include "codecs/link/dfcm_streams.hpp"
+#include "codecs/link/runs.hpp"
 #include "codecs/link/stopwatch.hpp"
 #include "codecs/link/window.hpp"
 
@@ -23,8 +24,8 @@ class Decoder::State final : public ReferenceSource {
     error = decode_parts(parts, raw_out, parts.head.kept ? this : nullptr, kernel_, work_of_thread());
     if (error != Error::none) return error;
     if (parts.head.kept) {
-      window_.keep(number_, raw_out, parts.reach);
-      forget();
+      window_.keep(number_, raw_out);
+      forget(number_, parts.reach);
     }
     statistics_.codec_ns += coding.ns();
     count(parts, raw_out.size());
@@ -34,8 +35,9 @@ class Decoder::State final : public ReferenceSource {
   void skip(ConstBytes head_bytes) {
     Head head;
     if (read_head(head_bytes, head) != Error::none || !head.kept || head.codec == Id::dfcm) return;
-    window_.mark_unusable(number_of(head.sequence), 0);
-    forget();
+    const std::uint64_t number = number_of(head.sequence);
+    window_.mark_unusable(number);
+    forget(number, 0);
   }
 
   Error find(std::uint16_t distance, std::size_t bytes, const std::uint8_t*& message, std::uint16_t& hash) override {
@@ -65,15 +67,24 @@ class Decoder::State final : public ReferenceSource {
     return next_ + static_cast<std::uint64_t>(static_cast<std::int64_t>(ahead));
   }
 
-  /// Drops messages that the sender will not refer to, once all frames sent before it said so have arrived.
-  void forget() {
-    std::uint64_t floor = window_.begin();
-    for (const Window::Entry* entry = window_.find(next_); entry != nullptr && entry->seen;
-         entry = window_.find(next_)) {
-      if (entry->reach > 0 && next_ > entry->reach) floor = std::max(floor, next_ - entry->reach);
+  /// Drops what no frame can refer to after the arrival of this one, whose reach says what later ones refer to.
+  void forget(std::uint64_t number, std::uint16_t reach) {
+    std::uint64_t floor = reach > 0 && number > reach ? number - reach : 0;
+    if (number > next_) {
+      const Runs::Range useless = early_.add(number, floor);
+      for (std::uint64_t n = useless.begin; n < useless.end; ++n) window_.mark_unusable(n);
+      floor = 0;
+    } else if (number == next_) {
       ++next_;
     }
-    if (window_.end() > 2 * Window::max_reach) floor = std::max(floor, window_.end() - 2 * Window::max_reach);
+    if (window_.end() > 2 * Window::max_reach) {
+      floor = std::max(floor, window_.end() - 2 * Window::max_reach);
+      next_ = std::max(next_, floor);
+    }
+    for (Runs::Run run; early_.take_first(next_, run);) {
+      next_ = std::max(next_, run.end);
+      floor = std::max(floor, run.floor);
+    }
     window_.drop_below(floor);
     next_ = std::max(next_, window_.begin());
     statistics_.history_bytes = window_.held_bytes();
@@ -93,6 +104,7 @@ class Decoder::State final : public ReferenceSource {
   const Kernel& kernel_;
   DfcmDecoder dfcm_;
   Window window_;
+  Runs early_;                // kept frames after next_
   std::uint64_t next_ = 0;    // number of the first kept frame that has not arrived
   std::uint64_t number_ = 0;  // number of the frame that is being decoded, or of the next one if it is not kept
   Statistics statistics_;

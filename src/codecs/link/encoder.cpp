@@ -59,7 +59,7 @@ class Encoder::State {
     const Frame frame = write_frame(raw, encoding, references, keep, options_.frame, work, out);
     chooser.sent(channel.piece, frame, raw.size(), options_.frame.wire_bytes_per_s);
     if (kept) {
-      window_.keep(number, raw, keep.reach);
+      window_.keep(number, raw);
       chooser.kept(channel.piece, number);
       limit_history(number);
     }

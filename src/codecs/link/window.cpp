@@ -71,7 +71,7 @@ void Window::release(Entry& entry) {
   }
 }
 
-void Window::keep(std::uint64_t number, ConstBytes message, std::uint16_t reach) {
+void Window::keep(std::uint64_t number, ConstBytes message) {
   if (number < begin_) return;
   Entry& entry = slot(number);
   release(entry);
@@ -80,16 +80,11 @@ void Window::keep(std::uint64_t number, ConstBytes message, std::uint16_t reach)
   bytes_ += message.size();
   std::memcpy(entry.data.get(), message.data(), message.size());
   entry.hash = short_hash(message);
-  entry.reach = reach;
-  entry.seen = entry.usable = true;
+  entry.usable = true;
 }
 
-void Window::mark_unusable(std::uint64_t number, std::uint16_t reach) {
-  if (number < begin_) return;
-  Entry& entry = slot(number);
-  release(entry);
-  entry.reach = reach;
-  entry.seen = true;
+void Window::mark_unusable(std::uint64_t number) {
+  if (number >= begin_) release(slot(number));
 }
 
 void Window::drop_below(std::uint64_t number) {

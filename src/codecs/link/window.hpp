@@ -19,8 +19,6 @@ class Window {
     std::unique_ptr<std::uint8_t[]> data;
     std::size_t bytes = 0;
     std::uint16_t hash = 0;
-    std::uint16_t reach = 0;
-    bool seen = false;    ///< the frame was decoded, or never will be
     bool usable = false;  ///< `data` holds the message
   };
 
@@ -32,8 +30,9 @@ class Window {
   /// Returns nullptr if the window does not contain `number`.
   const Entry* find(std::uint64_t number) const;
   /// Stores a copy of the message under `number`.
-  void keep(std::uint64_t number, ConstBytes message, std::uint16_t reach);
-  void mark_unusable(std::uint64_t number, std::uint16_t reach);
+  void keep(std::uint64_t number, ConstBytes message);
+  /// Releases the message under `number`.
+  void mark_unusable(std::uint64_t number);
   /// Releases every message below `number`.
   void drop_below(std::uint64_t number);
 
