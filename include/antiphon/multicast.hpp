@@ -49,8 +49,8 @@ std::vector<Address> local_addresses(const std::string& only = {}, std::size_t m
 
 /// Chooses which of this member's addresses the others should use. The system tells its route to each address of each
 /// other member (connect on UDP, then getsockname). The address with the most members as neighbours on its network
-/// wins; one that another host has too leads nowhere. `all[i]` is what local_addresses gave on member i. Throws
-/// NetworkError if there is no route to any member.
+/// wins, among equal ones that of the lowest network; one that another host has too leads nowhere. `all[i]` is what
+/// local_addresses gave on member i. Throws NetworkError if there is no route to any member.
 Address choose_address(std::span<const std::vector<Address>> all, int index);
 
 /// How to reach a member, and how much its socket holds. Plain bytes like Address.

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <map>
+#include <tuple>
 
 namespace antiphon::multicast {
 
@@ -49,6 +50,19 @@ std::optional<Address> network_named(const std::string& text) {
   if (slash != std::string::npos) bits = std::strtoul(text.c_str() + slash + 1, nullptr, 10);
   address.prefix_bits = static_cast<std::uint8_t>(std::min<unsigned long>(bits, most));
   return address;
+}
+
+/// Orders addresses by their networks, as every host on these does.
+bool has_earlier_network(const Address& a, const Address& b) {
+  const auto network = [](const Address& address) {
+    auto bytes = address.bytes;
+    for (int i = 0; i < static_cast<int>(bytes.size()); ++i) {
+      const int bits = std::clamp(address.prefix_bits - 8 * i, 0, 8);
+      bytes[static_cast<std::size_t>(i)] &= static_cast<std::uint8_t>(0xff00 >> bits);
+    }
+    return std::tuple(address.family, bytes, address.prefix_bits);
+  };
+  return network(a) < network(b);
 }
 
 /// Multicast cannot use the link-local addresses of IPv6, because their meaning depends on the interface.
@@ -194,12 +208,16 @@ Address choose_address(std::span<const std::vector<Address>> all, int index) {
       }
     }
   }
-  const auto best = std::max_element(votes.begin(), votes.end());
-  if (best == votes.end() || *best == 0) {
+  // Hosts list their interfaces in different orders, and must choose the same one of several common networks.
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < own.size(); ++i) {
+    if (votes[i] > votes[best] || (votes[i] == votes[best] && has_earlier_network(own[i], own[best]))) best = i;
+  }
+  if (own.empty() || votes[best] == 0) {
     throw NetworkError(
         "no interface leads to the other members\nhint: name one that does (an interface, or a network as 10.0.0.0/8)");
   }
-  return own[static_cast<std::size_t>(best - votes.begin())];
+  return own[best];
 }
 
 }  // namespace antiphon::multicast

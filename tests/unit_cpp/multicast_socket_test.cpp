@@ -164,6 +164,15 @@ TEST_CASE("multicast: one's own address is the one on the way to the others") {
   CHECK(local_addresses("no such interface").size() <= 8);
 }
 
+TEST_CASE("multicast: of two networks that lead to the others as well, the choice does not depend on their order") {
+  std::vector<Address> own = local_addresses("lo");
+  const std::vector<Address> others = local_addresses("");
+  own.insert(own.end(), others.begin(), others.end());
+  const Address best = choose_address(std::vector(2, own), 0);
+  std::reverse(own.begin(), own.end());
+  CHECK(choose_address(std::vector(2, own), 0) == best);
+}
+
 TEST_CASE("multicast: an address that all hosts have leads to none") {
   const auto address = [](std::uint8_t family, std::uint8_t prefix_bits, std::array<std::uint8_t, 16> bytes) {
     return Address{family, prefix_bits, {}, bytes};
