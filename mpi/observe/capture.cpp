@@ -241,6 +241,8 @@ void start_capture() {
     end_with_failure();
     return;
   }
+  // A child that the program forks would write what is in a buffer once more when it ends.
+  std::setvbuf(file, nullptr, _IONBF, 0);
   capture = std::make_unique<Capture>(file, limit << 20);
   set_p2p_recorder(WatchReason::capture, capture.get());
 }

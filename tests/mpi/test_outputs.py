@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from antiphon.codec import messages
 from antiphon.mpi import Mpi
 
 HALO = Path(__file__).resolve().parent / "programs" / "halo.c"
@@ -69,3 +70,10 @@ def test_a_full_disk(command, tmp_path: Path) -> None:
     trace = command("trace", "-o", f"{disk}/t", before=before)
     assert trace.returncode != 0 and "No space left on device" in trace.stderr, trace.stderr
     assert "0 bytes" not in trace.stderr and "t" not in trace.stdout.split(), trace.stdout
+
+
+def test_a_program_that_forks_has_each_message_once(native: Mpi, verified: Callable[..., Any], tmp_path: Path) -> None:
+    """GIVEN a child that ends between two messages THEN the captured file holds these two."""
+    verified(native, 2, "forks.c", ANTIPHON_CAPTURE=str(tmp_path))
+    sent = list(messages.read(tmp_path / "rank-0.msgs"))
+    assert [(message.tag, len(message.payload)) for message in sent] == [(0, 2048), (1, 2048)]
