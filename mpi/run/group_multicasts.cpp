@@ -24,6 +24,14 @@ GroupMulticasts::GroupMulticasts(const Executor::Parts& parts, MulticastGroups& 
   }
 }
 
+void GroupMulticasts::begin() {
+  lanes_.begin();
+  for (auto& [op, next] : next_to_relay_) {
+    next = 0;
+    under_way_.add(op);
+  }
+}
+
 int GroupMulticasts::sender_of(const Piece& piece) const {
   const Op& op = parts_.schedule.ops()[piece.op];
   return op.kind == OpKind::multicast ? parts_.rank : op.peer;
@@ -61,13 +69,21 @@ int GroupMulticasts::pass_on(const Piece& piece) {
   return MPI_SUCCESS;
 }
 
+/// Passes a follower's piece on. Messages of one sender have one tag, and the library may tell later ones first.
+int GroupMulticasts::relay(const Piece& piece) {
+  under_way_.of(piece).waits = true;
+  std::int64_t& next = next_to_relay_[piece.op];
+  for (Piece first{piece.op, next}; under_way_.of(first).waits; first.index = ++next) {
+    under_way_.of(first) = {.steps = 1};
+    hand_to_group(first);
+    if (const int rc = pass_on(first); rc != MPI_SUCCESS) return rc;
+  }
+  return MPI_SUCCESS;
+}
+
 int GroupMulticasts::finish_message(const Piece& piece) {
   UnderWay& under_way = under_way_.of(piece);
-  if (under_way.follower_sends) {
-    under_way = {.steps = 1};
-    hand_to_group(piece);
-    return pass_on(piece);
-  }
+  if (under_way.follower_sends) return relay(piece);
   if (--under_way.steps == 0) parts_.progress.complete(piece);
   return MPI_SUCCESS;
 }

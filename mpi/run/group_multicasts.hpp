@@ -5,6 +5,9 @@
 
 #include <mpi.h>
 
+#include <cstdint>
+#include <unordered_map>
+
 #include "call/own_tags.hpp"
 #include "multicast/lanes.hpp"
 #include "run/executor.hpp"
@@ -23,7 +26,7 @@ class GroupMulticasts final : public MulticastCarrier {
 
   GroupMulticasts(const Executor::Parts& parts, MulticastGroups& groups, int senders);
 
-  void begin() override { lanes_.begin(); }
+  void begin() override;
   void end() override { lanes_.end(); }
   [[nodiscard]] bool carries(OpId op) const override { return lanes_.part(op) != MulticastPart::fan_out; }
   int start(const Piece& piece) override;
@@ -38,11 +41,13 @@ class GroupMulticasts final : public MulticastCarrier {
   struct UnderWay {
     int steps = 0;                ///< messages, and one for the group
     bool follower_sends = false;  ///< a relay's only step is the message from the follower that sends the data
+    bool waits = false;           ///< that message is here, and earlier ones of its sender are not
   };
 
   [[nodiscard]] int sender_of(const Piece& piece) const;
   [[nodiscard]] int tag_of(int sender) const { return tags_.of_sender(sender); }
   int pass_on(const Piece& piece);
+  int relay(const Piece& piece);
   void hand_to_group(const Piece& piece);
   int note_silence(Waiting& waiting, std::int64_t slept_ns);
   [[nodiscard]] bool library_is_needed(const Waiting& waiting) const;
@@ -51,6 +56,7 @@ class GroupMulticasts final : public MulticastCarrier {
   OwnTags tags_;
   MulticastLanes lanes_;
   PerPiece<UnderWay> under_way_;
+  std::unordered_map<OpId, std::int64_t> next_to_relay_;  ///< pieces of each operation
 };
 
 }  // namespace antiphon::mpi

@@ -55,3 +55,11 @@ def test_greatest_tags(native: Mpi, spare: int, compiled: Callable[..., Path], v
     found = result.summary["multicast"]
     assert found["opened"] == (ranks if spare == 0 else 0)
     assert ("fewer tags" in found.get("refusal", "")) == (spare < 0)
+
+
+def test_pieces_from_other_ranks_of_a_node_keep_their_order(native: Mpi, check: Verified) -> None:
+    """GIVEN senders that do not lead their nodes, with many pieces under way THEN all ranks get these in order."""
+    force = "allgather:multicast:senders=1,segment_bytes=64,window=16"
+    settings = by_multicast("a*3,b*3", ANTIPHON_FORCE=force)
+    found = check(native, 6, "--quick", **settings).summary["multicast"]
+    assert found["data_packets_sent"] > 0
