@@ -153,59 +153,53 @@ Network read(const Findings& all, const Told& told) {
 
 /// Ranks that use the same cores: those of a node, or of all nodes on one machine.
 struct Crowd {
-  int nodes = 0;
+  std::set<int> nodes;
   int ranks = 0;
   Cores cores;
 
+  void add(int node, const Cores& of_rank) {
+    nodes.insert(node);
+    ++ranks;
+    cores.add(of_rank);
+  }
   [[nodiscard]] double ranks_on_core() const {
     return cores.count() > 0 ? static_cast<double>(ranks) / cores.count() : 0;
   }
 };
 
-using Crowds = std::map<std::string, Crowd>;
-
-/// A node that does not say on which machine it is has one of its own.
-std::string name_of_machine(const std::string& boot_id, int node) {
-  return boot_id.empty() ? "node " + std::to_string(node) : boot_id;
-}
-
-/// Returns the ranks of each machine.
-Crowds on_machines(const std::map<int, Crowd>& nodes, const std::map<int, std::string>& machine_of_node) {
-  Crowds machines;
-  for (const auto& [number, node] : nodes) {
-    Crowd& machine = machines[name_of_machine(machine_of_node.at(number), number)];
-    ++machine.nodes;
-    machine.ranks += node.ranks;
-    machine.cores.add(node.cores);
+/// Returns the first rank on each rank's machine. A node that does not say on which one it is has one of its own.
+std::vector<int> machines_of(const std::vector<Sighting>& sightings, const std::vector<int>& node_of_rank) {
+  std::map<std::string, int> first_on;
+  std::vector<int> machine_of_rank;
+  for (std::size_t r = 0; r < sightings.size(); ++r) {
+    const std::string& boot_id = sightings[r].machine.boot_id;
+    const std::string name = boot_id.empty() ? "node " + std::to_string(node_of_rank[r]) : boot_id;
+    machine_of_rank.push_back(first_on.emplace(name, static_cast<int>(r)).first->second);
   }
-  return machines;
+  return machine_of_rank;
 }
 
 /// Returns the crowd with the most ranks for each of its cores.
-Crowd largest_crowd(const std::vector<Sighting>& sightings, const std::vector<int>& node_of_rank) {
+Crowd largest_crowd(const std::vector<Sighting>& sightings, const std::vector<int>& node_of_rank,
+                    const std::vector<int>& machine_of_rank) {
+  std::map<int, Crowd> machines;
   std::map<int, Crowd> nodes;
-  std::map<int, std::string> machine_of_node;
   for (std::size_t r = 0; r < sightings.size(); ++r) {
-    Crowd& node = nodes[node_of_rank[r]];
-    node.nodes = 1;
-    ++node.ranks;
-    node.cores.add(sightings[r].machine.cores);
-    machine_of_node[node_of_rank[r]] = sightings[r].machine.boot_id;
+    machines[machine_of_rank[r]].add(node_of_rank[r], sightings[r].machine.cores);
+    nodes[node_of_rank[r]].add(node_of_rank[r], sightings[r].machine.cores);
   }
   Crowd largest;
-  const auto compare = [&](const Crowd& crowd) {
-    if (crowd.ranks_on_core() > largest.ranks_on_core()) largest = crowd;
-  };
-  for (const auto& [name, machine] : on_machines(nodes, machine_of_node)) compare(machine);
-  for (const auto& [number, node] : nodes) compare(node);
+  for (const auto* crowds : {&machines, &nodes}) {
+    for (const auto& [first, crowd] : *crowds)
+      if (crowd.ranks_on_core() > largest.ranks_on_core()) largest = crowd;
+  }
   return largest;
 }
 
 /// Notes how many ranks share a core where it is most, and a usual rank's turn on one.
-void count_machines(Network& n, const std::vector<Sighting>& sightings, const std::vector<int>& node_of_rank) {
-  const Crowd crowd = largest_crowd(sightings, node_of_rank);
+void note_crowd(Network& n, const std::vector<Sighting>& sightings, const Crowd& crowd) {
   n.cores_per_node = crowd.cores.count();
-  n.nodes_sharing = std::max(crowd.nodes, 1);
+  n.nodes_sharing = std::max(static_cast<int>(crowd.nodes.size()), 1);
   n.ranks_on_cores = crowd.ranks;
   std::vector<double> looks_s;
   for (const Sighting& sighting : sightings)
@@ -216,17 +210,11 @@ void count_machines(Network& n, const std::vector<Sighting>& sightings, const st
   n.turn_s = *middle;
 }
 
-/// Returns the first rank on each rank's machine, where nodes share machines, and there are several.
-std::vector<int> shared_machines(const std::vector<Sighting>& sightings, const std::vector<int>& node_of_rank) {
-  std::map<std::string, int> first_on;
-  std::vector<int> machine_of_rank;
-  for (std::size_t r = 0; r < sightings.size(); ++r) {
-    const std::string name = name_of_machine(sightings[r].machine.boot_id, node_of_rank[r]);
-    machine_of_rank.push_back(first_on.emplace(name, static_cast<int>(r)).first->second);
-  }
+/// Tells whether some nodes share a machine, and there are several machines.
+bool are_packed(const std::vector<int>& node_of_rank, const std::vector<int>& machine_of_rank) {
   const auto nodes = std::set<int>(node_of_rank.begin(), node_of_rank.end()).size();
-  if (first_on.size() < 2 || first_on.size() == nodes) return {};
-  return machine_of_rank;
+  const auto machines = std::set<int>(machine_of_rank.begin(), machine_of_rank.end()).size();
+  return machines > 1 && machines != nodes;
 }
 
 }  // namespace
@@ -236,8 +224,9 @@ Network agree(const std::vector<Sighting>& sightings, const std::vector<int>& no
   const Told& told = sightings.front().told;
   Network n = read(find(sightings, node_of_rank), told);
   n.component = told.component;
-  count_machines(n, sightings, node_of_rank);
-  n.machine_of_rank = shared_machines(sightings, node_of_rank);
+  const std::vector<int> machine_of_rank = machines_of(sightings, node_of_rank);
+  note_crowd(n, sightings, largest_crowd(sightings, node_of_rank, machine_of_rank));
+  if (are_packed(node_of_rank, machine_of_rank)) n.machine_of_rank = machine_of_rank;
   return n;
 }
 
