@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages that are too long for their receives, which the program looks at before it completes them. The first has a
- * XX Prints "verified". */
+/* Messages of noise, and of data that shrink, which the program looks at before it completes their receives. All of
+ * these but one are too short. Prints "verified". */
 #include <mpi.h>
 #include <stdlib.h>
 
