@@ -139,6 +139,18 @@ def test_a_latency_step_is_found(sizes: list[int], seed: int) -> None:
     assert (found.switches, found.evidence) == (cluster.built, "latency")
 
 
+def test_a_lucky_pair_joins_no_switches() -> None:
+    """Now and then a pair has the link between switches for itself. Groups may be too small: trials join them later."""
+    for seed in range(30):
+        chance = random.Random(seed)
+        rate = {
+            (a, b): chance.uniform(8.4, 11) if (a < 8) == (b < 8) else chance.triangular(4.3, 11, 6.5)
+            for a, b in itertools.combinations(range(16), 2)
+        }
+        for group in evidence.by_bandwidth(range(16), rate):
+            assert len({node < 8 for node in group}) == 1, (seed, group)
+
+
 @pytest.mark.parametrize(("name", "sizes"), [("gigabit-8-noisy", [8]), ("paper1-16-noisy", [8, 8])])
 def test_recorded_probes_of_a_busy_machine(name: str, sizes: list[int]) -> None:
     """GIVEN samples of emulated clusters, taken while compilers ran THEN their switches are found, and no others."""

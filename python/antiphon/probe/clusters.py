@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 import math
 import statistics
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 Pair = tuple[int, int]
@@ -100,28 +101,81 @@ def node_groups(
 
 
 def switch_groups(members: Sequence[int], rate: Mapping[Pair, float]) -> Groups:
-    """Nodes on one switch: pairs of them keep their rate when everybody talks. Average linkage, cut where that ends.
+    """Nodes on one switch: pairs of them keep their rate when everybody talks.
+
+    Average linkage suggests groups, few or many. Of those that lose enough to one another, the likeliest are taken.
 
     `rate`: bytes per second of each pair (a < b) while all nodes talked in pairs.
     """
     full = statistics.median(sorted(rate.values(), reverse=True)[: max(1, len(members) // 2)])
     if len(members) > MANY_NODES:
         return components(members, [pair for pair, value in rate.items() if value > (1 - SHARED_LOSS) * full])
-    groups: Groups = [[member] for member in members]
+    clipped = {pair: min(value / full, 1.0) for pair, value in rate.items()}
+    suggested = [*_linked(members, clipped)]
+    settled = [_settled(groups, clipped) for _, groups in suggested if 2 * len(groups) <= max(4, len(members))]
+    likeliest = min([[sorted(members)], *settled], key=lambda groups: _unlikeliness(groups, clipped))
+    if len(likeliest) > 1:
+        return likeliest
+    # A suggestion that proves nothing is still worth trials of its own.
+    return next((groups for nearest, groups in suggested if nearest < 1 - SHARED_LOSS), likeliest)
 
-    def apart(x: Sequence[int], y: Sequence[int]) -> float:
-        between = [rate[min(a, b), max(a, b)] for a in x for b in y if (min(a, b), max(a, b)) in rate]
-        return 1 - statistics.fmean(min(value / full, 1.0) for value in between) if between else 1.0
+
+def _linked(members: Sequence[int], rate: Mapping[Pair, float]) -> Iterator[tuple[float, Groups]]:
+    """Groups by average linkage, ever fewer, down to two, each with the mean rate between its two nearest groups."""
+    groups = {member: [member] for member in members}
+    #: The sum of rates, and the number of pairs, between two groups, which are named by their first members.
+    between = {pair: (rate.get(pair, 0.0), float(pair in rate)) for pair in itertools.combinations(sorted(members), 2)}
+
+    def mean(pair: Pair) -> float:
+        return between[pair][0] / max(1.0, between[pair][1])
 
     while len(groups) > 1:
-        distance, i, j = min(
-            (apart(groups[i], groups[j]), i, j) for i, j in itertools.combinations(range(len(groups)), 2)
-        )
-        if distance > SHARED_LOSS:
+        kept, gone = max(between, key=mean)
+        yield mean((kept, gone)), sorted(sorted(group) for group in groups.values())
+        groups[kept] += groups.pop(gone)
+        del between[kept, gone]
+        for other in groups:
+            if other != kept:
+                mine, its = (min(kept, other), max(kept, other)), (min(gone, other), max(gone, other))
+                total, count = between.pop(its)
+                between[mine] = (between[mine][0] + total, between[mine][1] + count)
+
+
+def _settled(groups: Groups, rate: Mapping[Pair, float]) -> Groups:
+    """Moves nodes to the group that they have the best rates with: linkage keeps two together that one pair joined."""
+    home = {node: i for i, group in enumerate(groups) for node in group}
+    for _ in home:
+        moved = False
+        for node, own in home.items():
+            found: list[list[float]] = [[] for _ in groups]
+            for other, at in home.items():
+                if (pair := (min(node, other), max(node, other))) in rate:
+                    found[at].append(rate[pair])
+            best = max(range(len(groups)), key=lambda i: _mean(found[i]))
+            if found[own] and best != own:
+                home[node], moved = best, True
+        if not moved:
             break
-        groups[i] = sorted(groups[i] + groups[j])
-        del groups[j]
-    return sorted(groups)
+    return sorted(sorted(node for node, at in home.items() if at == i) for i in set(home.values()))
+
+
+def _unlikeliness(groups: Groups, rate: Mapping[Pair, float]) -> float:
+    """Akaike's criterion, with a mean inside and one for each two groups; infinite if these lose little."""
+    home = {node: i for i, group in enumerate(groups) for node in group}
+    inside: list[float] = []
+    between: dict[tuple[int, ...], list[float]] = defaultdict(list)
+    for (a, b), value in rate.items():
+        (inside if home[a] == home[b] else between[tuple(sorted((home[a], home[b])))]).append(value)
+    parts = [inside, *between.values()]
+    lost = [1 - _mean(part) / max(_mean(inside), 1e-9) for part in between.values()]
+    if lost and (min(lost) < SHARED_LOSS / 2 or _mean(lost) < SHARED_LOSS):
+        return math.inf
+    squares = sum((value - mean) ** 2 for part in parts for mean in [_mean(part)] for value in part)
+    return len(rate) * math.log(max(squares / len(rate), 1e-9)) + 2 * len(parts)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / max(1, len(values))
 
 
 def switch_tree(capacity: Mapping[Pair, float], inflow: Mapping[int, float]) -> list[tuple[int | None, float]]:
