@@ -15,7 +15,7 @@ import pytest
 
 from antiphon.bench.testbed import Exit, HostTestbed
 from antiphon.model import limits
-from antiphon.tune import document
+from antiphon.tune import document, predictors
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -113,6 +113,27 @@ def test_a_wrong_result_is_said_and_written_with_json(command: Command, monkeypa
     about = {"mpi": label, "collective": "bcast", "bytes": 8, "contender": "antiphon:chain"}
     assert told["wrong"] == [about | {"why": "2 wrong elements"}]
     assert told["skipped"] == [about | {"why": "too few ranks"}]
+
+
+def test_without_a_rate_the_profiles_links_count(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """GIVEN a profile of links of 100 Mb/s THEN the cells are those of --link-rate 100mbit: long calls are left out, or
+    have few contenders."""
+
+    def run(*_: object, on_line: Callable[[str], None], **__: object) -> Exit:
+        on_line(json.dumps({"event": "start", "node_of_rank": list(range(16))}))
+        return Exit(0, "")
+
+    monkeypatch.setattr(HostTestbed, "run", run)
+    monkeypatch.setattr(predictors, "of", lambda *_: lambda _point, _choices: {})  # which would take seconds
+    network = limits.Network.blocks(16, 1, 1e8 * limits.PAYLOAD_SHARE)
+    document.write(Path("machine.json"), document.first_guess("sixteen", network.node_of_rank, network))
+    words = ["tune", "bcast", "alltoall", "--bytes", "8,64k,1m", "--whole", "--mpi", "openmpi", "--budget", 120]
+    told, given = (
+        json.loads(command(*words, *more, "--dry-run", "--json").stdout) for more in ([], ["--link-rate", "100mbit"])
+    )
+    assert told == given
+    [plan] = told.values()
+    assert plan["too_long"] == 1
 
 
 def test_decisions_that_another_tuning_has_written_meanwhile_stay(

@@ -31,6 +31,7 @@ from antiphon.commands import _keeping, _options, _tune_tables
 from antiphon.commands._testbed import open_testbed
 from antiphon.errors import EXIT_FAILURE, EXIT_INTERRUPTED, AntiphonError
 from antiphon.lab import Lab, state
+from antiphon.model import bounds
 from antiphon.output import files, progress, tables
 from antiphon.profile import store
 from antiphon.tune import conclusions, document, driver, grid, known, predictors
@@ -248,6 +249,8 @@ def _tune(
                 hint="name the nodes with --hostfile, or try --lab",
             )
         profile = _profile(args, here)
+        if here.network is None and here.nodes > 1:
+            here.network = bounds.network_of(profile, here.node_of_rank)
         request = replace(request, known=_known(args, here, profile), profile=document.model_text(profile))
         cells, wanted = _planned(request, here, advance)
         if args.dry_run:

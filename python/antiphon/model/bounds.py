@@ -18,7 +18,7 @@ Connections: between the ranks of a node and all others there are a × b, each w
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,10 +86,7 @@ def host_bytes(collective: str, message_bytes: int, ranks: int, per_node: int) -
 
 def of_profile(document: Mapping[str, Any], ranks: int, ranks_per_node: int) -> tuple[limits.Network, HostLimits]:
     """Returns links and hosts of a measured machine with so many consecutive ranks on each node."""
-    nodes = -(-ranks // ranks_per_node)
     links = [entry for entry in document["link_classes"] if entry["scope"] in ("switch", "uplink")]
-    ports = [e["port_bytes_per_s"] for e in document["topology"]["nodes"] for _ in range(e.get("count", 1))]
-    used = [8 * ports[node % len(ports)] for node in range(nodes)]
     rates = [
         entry[name]
         for entry in links[:1]
@@ -98,18 +95,21 @@ def of_profile(document: Mapping[str, Any], ranks: int, ranks_per_node: int) -> 
     ]
     processors = document.get("processors", {})
     own_cores = processors.get("nodes_sharing", 1) == 1
-    network = limits.Network(
-        [rank // ranks_per_node for rank in range(ranks)],
-        min(used),
-        tuple(_uplinks(document["topology"], nodes)),
-        bits_per_s_of_nodes=used,
-    )
     hosts = HostLimits(
         processors.get("rank_bytes_per_s", 0.0),
         min(rates, default=0.0),
         processors.get("cores_per_node", 0) if own_cores else 0,
     )
-    return network, hosts
+    return network_of(document, [rank // ranks_per_node for rank in range(ranks)]), hosts
+
+
+def network_of(document: Mapping[str, Any], node_of_rank: Sequence[int]) -> limits.Network:
+    """Returns the links of a measured machine with ranks on its first nodes."""
+    nodes = max(node_of_rank) + 1
+    ports = [e["port_bytes_per_s"] for e in document["topology"]["nodes"] for _ in range(e.get("count", 1))]
+    used = [8 * ports[node % len(ports)] for node in range(nodes)]
+    uplinks = tuple(_uplinks(document["topology"], nodes))
+    return limits.Network(node_of_rank, min(used), uplinks, bits_per_s_of_nodes=used)
 
 
 def _uplinks(topology: Mapping[str, Any], nodes: int) -> Iterator[limits.UplinkLimit]:
