@@ -13,6 +13,7 @@ from antiphon import cli
 from antiphon.bench import selftest
 from antiphon.bench.testbed import Exit, HostTestbed
 from antiphon.mpi import Mpi, discover
+from antiphon.placement.starting import Where
 
 
 def found_mpi() -> Mpi:
@@ -67,6 +68,26 @@ def test_a_run_that_ends_early_is_no_success() -> None:
 
     found = selftest.check(Ended(), found_mpi(), 2, lambda what: None)
     assert not found.same and found.ended == "ended with exit code 137: killed"
+
+
+def test_few_ranks_of_each_node_where_nodes_have_many(tmp_path: Path) -> None:
+    """GIVEN four nodes of 64 cores, and one of six THEN all nodes take part in the comparison."""
+    asked: list[tuple[int, list[tuple[str, int]]]] = []
+
+    class Asked(HostTestbed):
+        def run(self, _mpi: Any, n: Any, *_: Any, **__: Any) -> Exit:
+            asked.append((n, list(self.where.hosts())))
+            return Exit(0, "")
+
+    hostfile = tmp_path / "nodes"
+    hostfile.write_text("".join(f"n{i} slots={slots}\n" for i, slots in enumerate((64, 64, 6, 64, 64))))
+    testbed = Asked(where=Where(hostfile))
+    found = selftest.check(testbed, found_mpi(), 262, lambda what: None)
+    assert asked == [(54, [("n0", 12), ("n1", 12), ("n2", 6), ("n3", 12), ("n4", 12)])]
+    assert (found.ranks, found.nodes) == (54, 5)
+    # As many as can be checked are placed as they are.
+    found = selftest.check(testbed, found_mpi(), 64, lambda what: None)
+    assert asked[1] == (64, list(testbed.where.hosts())) and found.nodes == 1
 
 
 def test_what_is_checked_is_what_the_program_has() -> None:

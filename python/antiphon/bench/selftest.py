@@ -32,6 +32,7 @@ class Checked:
     """What the comparison of contents found."""
 
     ranks: int
+    nodes: int
     passed: dict[str, int] = field(default_factory=dict)
     failed: dict[str, int] = field(default_factory=dict)
     #: The first failures, as the program describes them.
@@ -46,7 +47,7 @@ class Checked:
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "ranks": self.ranks, "same": self.same, "comparisons": sum(self.passed.values()),
+            "ranks": self.ranks, "nodes": self.nodes, "same": self.same, "comparisons": sum(self.passed.values()),
             "differences": sum(self.failed.values()), "checks": self.passed, "differing": {
                 what: count for what, count in self.failed.items() if count
             }, "lines": self.lines, "ended": self.ended or None,
@@ -57,7 +58,9 @@ def check(testbed: Testbed, mpi: Mpi, ranks: int, on_check: Callable[[str], None
     """Compares every buffer of many calls with what MPI demands: under Antiphon wherever it has an algorithm, or
     (`plain`) of the library alone.
     """
-    found = Checked(min(ranks, MOST_CHECKED_RANKS))
+    if ranks > MOST_CHECKED_RANKS:
+        testbed, ranks = testbed.thinned(ranks, MOST_CHECKED_RANKS)
+    found = Checked(ranks, testbed.nodes_for(ranks))
 
     def take(event: Mapping[str, Any]) -> None:
         if event.get("event") == "checked":

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -50,6 +51,11 @@ class Testbed(Protocol):
 
     def nodes_for(self, ranks: int) -> int:
         """Returns how many nodes hold this many ranks."""
+
+    def thinned(self, ranks: int, most: int) -> tuple[Testbed, int]:
+        """Returns the same nodes for at most so many of the ranks, as even a share of them on each as can be, and how
+        many these are.
+        """
 
     def node_names(self) -> Sequence[str]:
         """Returns the nodes' names, in the order in which ranks are put on them; none where they are not known."""
@@ -98,7 +104,19 @@ class HostTestbed:
         return {} if self.link_bits_per_s is None else {"link_rate": format_rate(int(self.link_bits_per_s))}
 
     def nodes_for(self, ranks: int) -> int:
-        return len(self.where.hosts()) or 1
+        hosts = self.where.hosts()
+        filled = itertools.accumulate(slots for _, slots in hosts)
+        return next((number for number, slots in enumerate(filled, 1) if slots >= ranks), len(hosts) or 1)
+
+    def thinned(self, ranks: int, most: int) -> tuple[HostTestbed, int]:
+        hosts = self.where.hosts()[:most]
+        if len(hosts) < 2 or not self.where.is_told_nodes():
+            return self, most
+        each = max(1, most // len(hosts))
+        # Hosts without a number count as one slot, and get as many ranks as are left.
+        enough = sum(slots for _, slots in hosts) >= ranks
+        shares = [(host, min(slots, each) if enough else each) for host, slots in hosts]
+        return replace(self, where=self.where.on(shares)), sum(slots for _, slots in shares)
 
     def node_names(self) -> Sequence[str]:
         return [name for name, _ in self.where.hosts()]
@@ -156,6 +174,9 @@ class LabTestbed:
 
     def nodes_for(self, ranks: int) -> int:
         return min(ranks, int(self.lab.spec.nodes))
+
+    def thinned(self, ranks: int, most: int) -> tuple[LabTestbed, int]:
+        return LabTestbed(self.lab, "node", self._transport), most
 
     def node_names(self) -> Sequence[str]:
         return list(self.lab.spec.node_names())

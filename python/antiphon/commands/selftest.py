@@ -94,7 +94,8 @@ def _show_results(checked: selftest.Checked, blame: bool | None) -> None:
     console = output.stdout()
     total = sum(checked.passed.values())
     if checked.same:
-        what = f"the same: {total} comparisons in {len(checked.passed)} kinds of calls on {checked.ranks} ranks"
+        what = f"the same: {total} comparisons in {len(checked.passed)} kinds of calls on {checked.ranks} ranks, "
+        what += "1 node" if checked.nodes == 1 else f"{checked.nodes} nodes"
         console.print(f"results: {what}", soft_wrap=True)
         return
     differing = ", ".join(what for what, count in checked.failed.items() if count)

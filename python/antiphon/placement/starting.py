@@ -90,7 +90,11 @@ class Where:
         """With one rank on each of these hosts, which are all of the job's where the launcher is told none."""
         if not self.is_told_nodes():
             return replace(self, spread=True)
-        hostfile = launching.keep("".join(f"{host} slots=1\n" for host in hosts))
+        return self.on([(host, 1) for host in hosts])
+
+    def on(self, hosts: Hosts) -> Where:
+        """With these hosts and slots, by a launcher that can be told them."""
+        hostfile = launching.keep("".join(f"{host} slots={slots}\n" for host, slots in hosts))
         return replace(self, hostfile=hostfile, job=None)
 
     def is_crowded(self, n: int | None) -> bool:
