@@ -110,6 +110,11 @@ class TestContenders:
         )  # fmt: skip
         assert any(choice.startswith("chains:") for choice in found) == bool(field)
 
+    def test_nodes_that_are_not_full_count(self) -> None:
+        """GIVEN six ranks on nodes of four and two THEN rules are asked about two nodes."""
+        machine = contenders.TunedMachine(2, 4, 100_000_000, "openmpi")
+        assert machine.question(Point("bcast", 8, 6)).nodes == 2
+
     def test_unsized_collectives_have_the_same_at_every_size(self) -> None:
         predict = predictors.from_links(MACHINE)
         assert contenders.choices(Point("alltoallv", 8, 16), MACHINE, predict, 5) == contenders.choices(

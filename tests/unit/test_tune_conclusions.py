@@ -13,6 +13,7 @@ import pytest
 
 from antiphon import __version__
 from antiphon.bench.collectives import CollectiveMeasurement
+from antiphon.bench.results import WITHOUT_MULTICAST
 from antiphon.bench.testbed import HostTestbed, LabTestbed
 from antiphon.lab import Lab, load_cluster
 from antiphon.model import limits
@@ -116,3 +117,24 @@ def test_the_library_replaces_what_loses_to_it(untuned: float, used: list[str]) 
     faster = {"rotated": {"sync": 0.9}, decide.AUTO: {"sync": untuned}}
     verdicts = [decide.Verdict("alltoallv", size, 16, ["library"], faster) for size in SIZES]
     assert [rule["use"] for rule in decide.rules(verdicts, "openmpi", 1)] == used
+
+
+def test_a_choice_without_its_multicast_groups_is_no_rule(tmp_path: Path) -> None:
+    """GIVEN a multicast whose group could not be opened, the fastest all the same THEN it is left out, and said why."""
+    state = TuningState(tmp_path / "state.jsonl", {})
+    state.finished.add(("bcast", 8, 16))
+    chosen = {"library": "library", "antiphon:multicast": f"multicast:senders=1{WITHOUT_MULTICAST}rank 2 hears none"}
+    for contender, name in chosen.items():
+        seconds = 2.0 if contender == "library" else 1.0
+        samples = [seconds * (1 + i / 1000) for i in range(11)]
+        state.measurements += [
+            CollectiveMeasurement(
+                "bcast", 8, 16, mode=mode, contender=contender, chosen=name, calls_per_sample=1, samples=samples
+            )
+            for mode in ("sync", "throughput")
+        ]
+    found = conclusions.draw(REQUEST, HERE, WANTED, state)
+    assert [rule["use"] for rule in found.rules] == ["library"]
+    assert {cell["chosen"] for cell in found.evidence["cells"]} == {"library"}
+    about = {"mpi": MPI.label, "collective": "bcast", "bytes": 8, "contender": "antiphon:multicast"}
+    assert found.skipped == [about | {"why": "no multicast: rank 2 hears none"}]

@@ -264,7 +264,7 @@ def _tune(
             return None
     outcome = conclusions.draw(request, here, wanted, state)
     told = json_document(measured)
-    outcome.wrong, outcome.skipped = told["wrong"], told["skipped"]
+    outcome.wrong, outcome.skipped = told["wrong"], [*told["skipped"], *outcome.skipped]
 
     def put(newest: dict[str, Any]) -> None:
         document.put_rules(newest, outcome.rules)

@@ -11,7 +11,7 @@ from antiphon.bench.collectives import CollectiveMeasurement
 from antiphon.model import limits
 from antiphon.output.tables import bytes_text
 from antiphon.tune import confirm, contenders, decide, document, grid
-from antiphon.tune.driver import EXPORT, Request, Surroundings, measured_in
+from antiphon.tune.driver import EXPORT, Request, Surroundings, measured_in, why_not_multicast
 from antiphon.tune.grid import Grid, Point
 from antiphon.tune.known import Knowledge, point_of
 from antiphon.tune.state import TuningState
@@ -69,7 +69,16 @@ def draw(request: Request, here: Surroundings, wanted: Grid, state: TuningState)
         **({"known_before": judged} if judged else {}),
         "cells": [*(_row(m, here) for m in _telling(_latest(finished, second), judged)), *older],
     }
-    return TuningResult(verdicts, rules, evidence)
+    return TuningResult(verdicts, rules, evidence, skipped=_without_multicast(state.measurements, here))
+
+
+def _without_multicast(measured: Sequence[CollectiveMeasurement], here: Surroundings) -> list[dict[str, Any]]:
+    """The contenders whose multicast groups could not be opened, once for each cell, as those that are skipped."""
+    reasons = {(m.collective, m.bytes, m.ranks, m.contender): why for m in measured if (why := why_not_multicast(m))}
+    return [
+        {"mpi": here.mpi.label, "collective": c, "bytes": size, "contender": contender, "why": f"no multicast: {why}"}
+        for (c, size, _, contender), why in reasons.items()
+    ]
 
 
 def _conclusions(

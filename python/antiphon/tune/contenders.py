@@ -61,7 +61,7 @@ class TunedMachine:
         return core.Question(
             point.collective,
             point.ranks,
-            max(1, point.ranks // self.ranks_per_node),
+            -(-point.ranks // self.ranks_per_node),
             self.ranks_per_node,
             None if unknown else point.bytes,
             element,

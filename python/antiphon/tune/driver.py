@@ -13,6 +13,7 @@ from typing import Any
 from antiphon import __version__
 from antiphon.bench import collectives
 from antiphon.bench.collectives import CollectiveMeasurement, Race, RaceCell
+from antiphon.bench.results import WITHOUT_MULTICAST
 from antiphon.bench.testbed import Testbed
 from antiphon.model import limits
 from antiphon.mpi import Mpi
@@ -221,8 +222,14 @@ def _run(
 
 
 def measured_in(measured: Sequence[CollectiveMeasurement], cells: Container[decide.Key]) -> list[CollectiveMeasurement]:
-    """The measurements of these cells."""
-    return [m for m in measured if (m.collective, m.bytes, m.ranks) in cells]
+    """The measurements of these cells, without those of choices that went without their multicast groups: no rule can
+    name what ran."""
+    return [m for m in measured if (m.collective, m.bytes, m.ranks) in cells and not why_not_multicast(m)]
+
+
+def why_not_multicast(measured: CollectiveMeasurement) -> str:
+    """Why a choice's multicast group could not be opened; "" where it could, and of what is used untuned."""
+    return "" if decide.is_auto(measured) else measured.chosen.partition(WITHOUT_MULTICAST)[2]
 
 
 def state_path(profile: Path, mpi: Mpi, purpose: str) -> Path:
