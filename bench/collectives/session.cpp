@@ -74,6 +74,7 @@ int Session::run() {
     }
   }
   LIBRARY(PMPI_Allreduce)(MPI_IN_PLACE, &all_right_, 1, MPI_C_BOOL, MPI_LAND, library_);
+  if (rank_ == 0) print_line({{"event", "end"}});
   return all_right_ ? 0 : 1;
 }
 

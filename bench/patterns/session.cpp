@@ -43,6 +43,7 @@ int PatternSession::run() {
   }
   for (const NamedPattern& named : options_.patterns) run_pattern(named);
   LIBRARY(PMPI_Allreduce)(MPI_IN_PLACE, &all_right_, 1, MPI_C_BOOL, MPI_LAND, library_);
+  if (rank_ == 0) print_line({{"event", "end"}});
   return all_right_ ? 0 : 1;
 }
 

@@ -359,3 +359,26 @@ def test_a_wrong_result_is_said_and_written_with_json(kind, command, monkeypatch
     assert document["skipped"] == [subject | {"contender": "antiphon:x", "why": "too few ranks"}]
     assert (result.returncode, len(document["results"])) == (1, 1)
     assert result.stderr.startswith("error: ") and result.stderr.endswith(" antiphon: 2 wrong elements\n")
+
+
+#: How a run ends that had a wrong result and then did not come to its end: an exit code of 1 may be a crash.
+BROKEN_OFF = {
+    "crash": ([], Exit(1, "a rank died")), "late": ([{"event": "end"}], Exit(124, "", timed_out=True)),
+    "killed": ([{"event": "end"}], Exit(137, "a rank was killed")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("ending", BROKEN_OFF)
+def test_a_wrong_result_hides_no_crash(ending, command, monkeypatch) -> None:
+    words, about = PRINTED["results"]
+    wrong = about | {"event": "wrong", "contender": "antiphon", "why": "2 wrong elements"}
+    lines, exit_ = BROKEN_OFF[ending]
+    runs = [(START, wrong, *lines, exit_), (START, wrong, RESULT | about, {"event": "end"}, Exit(1, "wrong results"))]
+    monkeypatch.setattr(HostTestbed, "run", printing(runs))
+    words = ["bench", *words, "-n", 2, "--mpi", WHEELS[0].libmpi, "--json"]
+    result = command(*words)
+    assert result.returncode == 1 and "error: the benchmark " in result.stderr, result.stderr
+    # Where wrong results are all that is the matter, the rest counts.
+    result = command(*words)
+    assert (result.returncode, len(json.loads(result.stdout)["results"])) == (1, 1), result.stderr
+    assert "the benchmark" not in result.stderr

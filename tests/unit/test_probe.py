@@ -324,6 +324,8 @@ def test_multicast_that_is_not_heard_says_why() -> None:
     row = {"bytes": 8, "chosen": f"multicast:segment_bytes=32768{multicast.WITHOUT_MULTICAST}{why}", "samples": [1e-3]}
     assert multicast.describe({"nodes": 4, "rows": [row]}, 1e-4, 1) == {"works": False, "why_not": why}
     assert multicast.describe({"nodes": 1, "rows": []}, 1e-4, 1) is None
+    wrong = {"nodes": 4, "rows": [row | {"chosen": "multicast"}], "wrong": [{"bytes": 1024, "why": "2 wrong elements"}]}
+    assert multicast.describe(wrong, 1e-4, 1) == {"works": False, "why_not": "a multicast brought wrong data"}
 
 
 def test_a_multicast_takes_its_time_on_the_wire() -> None:

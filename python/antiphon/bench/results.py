@@ -67,6 +67,8 @@ class Results(abc.ABC, Generic[M]):
     #: Contenders that could not take part or gave a wrong result: the subject, the contender and the reason.
     skipped: list[tuple[Any, ...]] = field(default_factory=list)
     wrong: list[tuple[Any, ...]] = field(default_factory=list)
+    #: The program said that nothing is left to measure: an exit code of 1 alone may be a crash.
+    at_end: bool = False
     network: limits.Network | None = None
 
     @property
@@ -84,6 +86,8 @@ class Results(abc.ABC, Generic[M]):
             self.node_of_rank = event["node_of_rank"]
         elif kind == "result":
             self.measurements.append(self.measurement({key: value for key, value in event.items() if key != "event"}))
+        elif kind == "end":
+            self.at_end = True
         elif kind in ("skipped", "wrong"):
             reported = tuple(event[name] for name in (*self.SUBJECT, "contender", "why"))
             (self.skipped if kind == "skipped" else self.wrong).append(reported)
@@ -171,5 +175,6 @@ def measure(
     finally:
         if results.node_of_rank:
             results.network = testbed.network(results.node_of_rank)
-    if ended.exit_code != 0 and not results.wrong:
+    only_wrong = ended.exit_code == 1 and results.wrong and results.at_end
+    if ended.timed_out or (ended.exit_code != 0 and not only_wrong):
         raise failure("the benchmark", ended)

@@ -31,12 +31,14 @@ def measure(testbed: Testbed, mpi: Mpi, ranks: int) -> dict[str, Any] | None:
         results = collectives.run(testbed, mpi, ranks, benchmark, lambda _event: None)
     except AntiphonError as error:
         return {"error": str(error)}
-    kept: dict[str, Any] = {"nodes": results.nodes, "rows": _rows(results)}
+    kept: dict[str, Any] = {"nodes": results.nodes, "rows": _rows(results), "wrong": results.reported(results.wrong)}
     # With several ranks on a node one receives the multicast and sends messages to the others: another measurement.
-    if kept["rows"] and refusal(kept) is None and results.nodes == ranks:
+    if kept["rows"] and not kept["wrong"] and refusal(kept) is None and results.nodes == ranks:
         try:
             turns = collectives.Race((TURNS,), TURNS_BUDGET_S, TURNS_BUDGET_S)
-            kept["turns"] = _rows(collectives.run(testbed, mpi, ranks, turns, lambda _event: None))
+            turned = collectives.run(testbed, mpi, ranks, turns, lambda _event: None)
+            kept["turns"] = _rows(turned)
+            kept["wrong"] = turned.reported(turned.wrong)
         except AntiphonError as error:
             kept["turns_error"] = str(error)
     return kept
@@ -75,7 +77,7 @@ def describe(kept: Mapping[str, Any] | None, latency_s: float, ranks_per_core: f
     if not kept or kept.get("nodes", 0) < 2:
         return None
     rows: Sequence[Mapping[str, Any]] = kept["rows"]
-    why_not = refusal(kept)
+    why_not = "a multicast brought wrong data" if kept.get("wrong") else refusal(kept)
     if why_not is not None or not rows:
         return {"works": False, "why_not": why_not or "no broadcast came to its end"}
     medians = sorted((row["bytes"], statistics.median(row["samples"])) for row in rows)
