@@ -121,7 +121,7 @@ def run(
     patterns = {pattern.name: pattern for pattern in benchmark.patterns}
     results = PatternResults(mpi=mpi.label, transport=testbed.transport(mpi), patterns=patterns)
     taken.append(results)
-    with tempfile.TemporaryDirectory(prefix="antiphon-") as folder:
+    with _folder(testbed) as folder:
         file = Path(folder) / "patterns.json"
         file.write_text(benchmark.document(), encoding="utf-8")
         argv = [str(program("patterns", mpi.abi)), *benchmark.arguments(file)]
@@ -130,3 +130,15 @@ def run(
         measure(testbed, mpi, n, argv, results, on_event, preload=True, timeout_s=benchmark.timeout_s)
     if not results.node_of_rank:
         raise AntiphonError("the benchmark said nothing", exit_code=1)
+
+
+def _folder(testbed: Testbed) -> tempfile.TemporaryDirectory[str]:
+    """Makes a directory for the file that rank 0 reads, which may be on another node: then below the working directory,
+    as programs' own files are.
+    """
+    shared = testbed.shared_folder()
+    try:
+        return tempfile.TemporaryDirectory(prefix="antiphon-" if shared is None else ".antiphon-", dir=shared)
+    except OSError as error:
+        what = f"the nodes read the patterns below {shared or tempfile.gettempdir()}: {error.strerror}"
+        raise AntiphonError(what, hint="start it in a directory of yours that all nodes see") from error

@@ -60,6 +60,9 @@ class Testbed(Protocol):
     def node_names(self) -> Sequence[str]:
         """Returns the nodes' names, in the order in which ranks are put on them; none where they are not known."""
 
+    def shared_folder(self) -> Path | None:
+        """Returns a directory that all nodes are taken to see; None where any of this machine's is one."""
+
     def stores(self) -> Sequence[Path | None]:
         """Returns the directories where later runs here look for profiles, as the store has them; none where there will
         be none.
@@ -121,6 +124,9 @@ class HostTestbed:
     def node_names(self) -> Sequence[str]:
         return [name for name, _ in self.where.hosts()]
 
+    def shared_folder(self) -> Path | None:
+        return None if self.where.is_here() else Path.cwd()
+
     def stores(self) -> Sequence[Path | None]:
         return store.directories()
 
@@ -180,6 +186,9 @@ class LabTestbed:
 
     def node_names(self) -> Sequence[str]:
         return list(self.lab.spec.node_names())
+
+    def shared_folder(self) -> Path | None:
+        return None
 
     def stores(self) -> Sequence[Path | None]:
         return [] if self.lab.is_temporary else [self.lab.store]

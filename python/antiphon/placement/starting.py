@@ -99,9 +99,10 @@ class Where:
 
     def is_crowded(self, n: int | None) -> bool:
         """True for more ranks on this machine than it runs at once."""
-        return self._is_here() and (n or 0) > len(os.sched_getaffinity(0))
+        return self.is_here() and (n or 0) > len(os.sched_getaffinity(0))
 
-    def _is_here(self) -> bool:
+    def is_here(self) -> bool:
+        """True where all ranks run on this machine."""
         return self.hostfile is None and self.job is None and self.launcher == OWN
 
     def start(self, mpi: Mpi, n: int | None, argv: Sequence[str], env: Mapping[str, str]) -> Launch:
@@ -123,7 +124,7 @@ class Where:
 
     def _by_library(self, mpi: Mpi, n: int | None, argv: Sequence[str], env: Mapping[str, str]) -> Launch:
         n = n or (None if self.hostfile else self.ranks())
-        shared, as_root = self._is_here() and (n or 0) > cores.count(), os.geteuid() == 0
+        shared, as_root = self.is_here() and (n or 0) > cores.count(), os.geteuid() == 0
         return Launch(launch.launch_command(mpi, n, argv, env, self._file_for(mpi, n), self.launcher_args,
                                             oversubscribe=shared, as_root=as_root))  # fmt: skip
 
