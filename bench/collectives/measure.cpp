@@ -8,6 +8,7 @@
 
 #include "library.hpp"
 #include "library_algorithms.hpp"
+#include "turns.hpp"
 
 namespace bench {
 
@@ -54,10 +55,7 @@ std::string_view name(Mode mode) {
   return "";
 }
 
-Stopwatch::Stopwatch(MPI_Comm world) : traffic_(2 * interlude_bytes) {
-  PMPI_Comm_dup(world, &library_);
-  PMPI_Comm_rank(library_, &rank_);
-}
+Stopwatch::Stopwatch(MPI_Comm world) : traffic_(2 * interlude_bytes) { PMPI_Comm_dup(world, &library_); }
 
 Stopwatch::~Stopwatch() { PMPI_Comm_free(&library_); }
 
@@ -87,24 +85,21 @@ double Stopwatch::estimate(Workload& work, const Way& way) {
   return estimate([&] { work.call(way.comm, way.blocking); });
 }
 
-/// Does what a program does between two bursts. It computes (idle connections make TCP forget its measurements) or
-/// sends other messages (which change TCP's windows).
-void Stopwatch::interlude() {
-  std::uniform_int_distribution<int> pause_ms(50, 300);
-  const int pause = pause_ms(random_);
-  if (++interludes_ % 2 == 0) {
+void Stopwatch::interlude(int round) {
+  const Interlude interlude = interlude_of(round);
+  if (interlude.sends) {
     LIBRARY(PMPI_Allreduce)(traffic_.data(), traffic_.data() + interlude_bytes, interlude_bytes, MPI_CHAR, MPI_MAX,
                             library_);
   } else {
-    std::this_thread::sleep_for(std::chrono::milliseconds(pause));
+    std::this_thread::sleep_for(std::chrono::milliseconds(interlude.pause_ms));
   }
 }
 
-std::vector<double> Stopwatch::turn(Mode mode, Workload& work, const Way& way, int calls, bool lead_in) {
+std::vector<double> Stopwatch::turn(const Turn& turn, Workload& work, const Way& way) {
   std::optional<LibraryForcing> forcing;
   if (!way.library_algorithm.empty()) forcing.emplace(work.collective(), way.library_algorithm);
-  if (computes(mode)) return turn(mode, [&] { overlapped_call(mode, work, way.comm); }, calls, lead_in);
-  return turn(mode, [&] { work.call(way.comm, way.blocking); }, calls, lead_in);
+  if (computes(turn.mode)) return this->turn(turn, [&] { overlapped_call(turn.mode, work, way.comm); });
+  return this->turn(turn, [&] { work.call(way.comm, way.blocking); });
 }
 
 void Stopwatch::compute(MPI_Request* tested) const {
@@ -123,18 +118,18 @@ void Stopwatch::overlapped_call(Mode mode, Workload& work, MPI_Comm comm) const 
   MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-std::vector<double> Stopwatch::turn(Mode mode, const TimedFunction& call, int calls, bool lead_in) {
+std::vector<double> Stopwatch::turn(const Turn& turn, const TimedFunction& call) {
   std::vector<double> durations_s;
-  if (mode == Mode::burst) {
-    interlude();
+  if (turn.mode == Mode::burst) {
+    interlude(turn.round);
     durations_s.push_back(timed_run(call, calls_in_burst));
   } else {
     // The contenders share the connections, and the contender before has shaped them, so the first call does not count.
-    if (lead_in) timed_run(call, 1);
-    if (mode == Mode::throughput) {
-      durations_s.push_back(timed_run(call, calls));
+    if (turn.lead_in) timed_run(call, 1);
+    if (turn.mode == Mode::throughput) {
+      durations_s.push_back(timed_run(call, turn.calls));
     } else {
-      for (int i = 0; i < calls; ++i) durations_s.push_back(timed_run(call, 1));
+      for (int i = 0; i < turn.calls; ++i) durations_s.push_back(timed_run(call, 1));
     }
   }
   return slowest(std::move(durations_s));

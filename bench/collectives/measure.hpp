@@ -5,7 +5,6 @@
 
 #include <functional>
 #include <optional>
-#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,6 +45,14 @@ struct Way {
 /// What is timed.
 using TimedFunction = std::function<void()>;
 
+/// One turn of a contender.
+struct Turn {
+  Mode mode = Mode::sync;
+  int calls = 1;        ///< the number of samples in mode sync, and of calls in the one sample of mode throughput
+  bool lead_in = true;  ///< makes one call before that does not count
+  int round = 0;        ///< decides what comes before a burst
+};
+
 /// Takes samples. Each is the slowest rank's time for one call, in seconds. Its functions are collective.
 class Stopwatch {
  public:
@@ -54,10 +61,9 @@ class Stopwatch {
   Stopwatch(const Stopwatch&) = delete;
   Stopwatch& operator=(const Stopwatch&) = delete;
 
-  /// Takes the samples of one turn of a contender. `calls` is the number of samples in mode sync, and the number of
-  /// calls in the one sample of mode throughput. `lead_in` makes one call before that does not count.
-  std::vector<double> turn(Mode mode, Workload& work, const Way& way, int calls, bool lead_in = true);
-  std::vector<double> turn(Mode mode, const TimedFunction& call, int calls, bool lead_in = true);
+  /// Takes the samples of one turn of a contender.
+  std::vector<double> turn(const Turn& turn, Workload& work, const Way& way);
+  std::vector<double> turn(const Turn& turn, const TimedFunction& call);
   /// Sets what ranks compute in the modes that do.
   void set_computation(const Computation& computation) { computation_ = computation; }
   [[nodiscard]] double computation_s() const { return computation_.seconds; }
@@ -72,15 +78,12 @@ class Stopwatch {
   void barrier() { LIBRARY(PMPI_Barrier)(library_); }
   std::vector<double> slowest(std::vector<double> durations_s);
   double timed_run(const TimedFunction& call, int calls);
-  void interlude();
+  void interlude(int round);
   void compute(MPI_Request* tested) const;
   void overlapped_call(Mode mode, Workload& work, MPI_Comm comm) const;
 
   MPI_Comm library_ = MPI_COMM_NULL;  ///< for barriers and results; its calls are always the library's own
-  int rank_ = 0;
-  std::mt19937 random_{20240229};  ///< the same on all ranks
   std::vector<char> traffic_;
-  int interludes_ = 0;
   Computation computation_;
 };
 

@@ -3,7 +3,6 @@
 
 #include <mpi.h>
 
-#include <algorithm>
 #include <chrono>
 #include <vector>
 
@@ -11,6 +10,7 @@
 #include "json/json.hpp"
 #include "library.hpp"
 #include "report.hpp"
+#include "statistics.hpp"
 
 namespace bench {
 
@@ -26,11 +26,6 @@ double call_ns(Function call) {
   return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count() / calls_in_batch;
 }
 
-double median(std::vector<double> samples) {
-  std::nth_element(samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2), samples.end());
-  return samples[samples.size() / 2];
-}
-
 /// Alternates the two ways, so that changes of the processor's clock affect both.
 template <typename Through, typename Direct>
 void compare(const char* collective, Through through, Direct direct) {
@@ -42,8 +37,8 @@ void compare(const char* collective, Through through, Direct direct) {
   }
   print_line({{"event", "overhead"},
               {"collective", collective},
-              {"library_ns", median(direct_ns)},
-              {"added_ns", median(added_ns)},
+              {"library_ns", median_of(direct_ns)},
+              {"added_ns", median_of(added_ns)},
               {"antiphon", antiphon_version() != 0}});
 }
 

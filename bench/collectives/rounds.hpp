@@ -2,8 +2,12 @@
 #pragma once
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
+#include "library.hpp"
 #include "measure.hpp"
+#include "statistics.hpp"
 
 /// How long contenders take turns: until their medians are known or the budget is spent.
 namespace bench {
@@ -25,6 +29,36 @@ inline int calls_in_turn(Mode mode, double round_s, double budget_s) {
 /// Tells whether another round fits the budget if it takes as long as those before.
 inline bool round_fits(int rounds, double elapsed_s, double budget_s) {
   return rounds < max_rounds && elapsed_s * (rounds + 1) / rounds <= budget_s * 1.1;
+}
+
+/// A contender and what is measured of it.
+struct Entrant {
+  std::string label;
+  double estimate_s = 0;
+  std::vector<double> samples;
+  bool out = false;  ///< it cannot win
+};
+
+/// Who agrees on another round, and when there is none.
+struct Pace {
+  MPI_Comm comm = MPI_COMM_NULL;
+  double budget_s = 0;
+  bool race = false;  ///< it is over when one is left
+};
+
+/// Tells whether another round is to follow. Rank 0 decides, so that all ranks do the same.
+template <typename Entrants>
+bool another_round(const Entrants& entrants, int rounds, double elapsed_s, const Pace& pace) {
+  int rank = 0, more = 1;
+  PMPI_Comm_rank(pace.comm, &rank);
+  if (rank == 0 && rounds >= (pace.race ? min_rounds - 1 : min_rounds)) {
+    const auto known = [](const Entrant& e) { return e.out || median_is_known(e.samples, tolerance); };
+    const auto left = std::count_if(entrants.begin(), entrants.end(), [](const Entrant& e) { return !e.out; });
+    const bool enough = (pace.race && left < 2) || std::all_of(entrants.begin(), entrants.end(), known);
+    more = !(rounds >= min_rounds_to_trust && enough) && round_fits(rounds, elapsed_s, pace.budget_s);
+  }
+  LIBRARY(PMPI_Bcast)(&more, 1, MPI_INT, 0, pace.comm);
+  return more != 0;
 }
 
 }  // namespace bench

@@ -6,14 +6,16 @@
 #include <cstdio>
 #include <iterator>
 #include <string_view>
+#include <utility>
 
 #include "antiphon.h"
 #include "library.hpp"
 #include "library_algorithms.hpp"
+#include "memory.hpp"
 #include "nodes.hpp"
 #include "report.hpp"
-#include "rounds.hpp"
 #include "statistics.hpp"
+#include "turns.hpp"
 
 namespace bench {
 
@@ -35,12 +37,21 @@ constexpr double long_call_s = 20e-3;
 /// A call that takes longer than this and than its cell's budget is its own warm-up.
 constexpr double dear_call_s = 0.1;
 
+void say_left_out(const char* event, const Cell& cell, const std::string& contender, const std::string& why) {
+  print_line({{"event", event},
+              {"collective", cell.collective},
+              {"bytes", cell.bytes},
+              {"contender", contender},
+              {"why", why}});
+}
+
 }  // namespace
 
 Session::Session(const Options& options, MPI_Comm world) : options_(options), world_(world), start_s_(PMPI_Wtime()) {
   PMPI_Comm_dup(world, &library_);
   PMPI_Comm_rank(world, &rank_);
   PMPI_Comm_size(world, &size_);
+  node_of_rank_ = node_of_each_rank(library_, size_);
   if (options_.root >= size_)
     throw UsageError("--root " + std::to_string(options_.root) + ": there are only " + std::to_string(size_) +
                      " ranks");
@@ -87,13 +98,12 @@ bool Session::time_is_up() const {
 }
 
 void Session::print_start() const {
-  const auto nodes = node_of_each_rank(library_, size_);
   if (rank_ != 0) return;
   print_line({{"event", "start"},
               {"library", library_version()},
               {"antiphon_version", antiphon_version()},
               {"ranks", size_},
-              {"node_of_rank", nodes}});
+              {"node_of_rank", node_of_rank_}});
 }
 
 void Session::run_cell(const Cell& cell) {
@@ -109,7 +119,7 @@ void Session::run_cell(const Cell& cell) {
 /// Forces the contender's choice, checks its result once and warms it up. Returns false if it cannot take part.
 bool Session::enter(const Contender& contender, std::size_t slot, Workload& work, const Cell& cell, Entrant& entrant) {
   entrant.label = contender.label();
-  const bool of_library = !contender.library_algorithm().empty();
+  const bool of_library = entrant.of_library = !contender.library_algorithm().empty();
   entrant.way = stage_->way_of(contender, slot);
   const std::string choice = of_library ? "library" : contender.blocking() ? "auto" : contender.choice;
   const int forced = antiphon_force(entrant.way.comm, contender.collective.c_str(), choice.c_str());
@@ -121,11 +131,7 @@ bool Session::enter(const Contender& contender, std::size_t slot, Workload& work
   entrant.estimate_s = stage_->stopwatch().estimate(work, entrant.way);
   std::int64_t wrong = work.wrong_elements();
   LIBRARY(PMPI_Allreduce)(MPI_IN_PLACE, &wrong, 1, MPI_INT64_T, MPI_SUM, stage_->library());
-  char chosen[256] = "library";
-  if (forced == ANTIPHON_OK && !of_library)
-    antiphon_chosen(entrant.way.comm, contender.collective.c_str(), chosen, sizeof chosen);
-  // A call that moves nothing may be passed on before Antiphon chooses.
-  entrant.chosen = of_library ? contender.choice : std::string_view(chosen) == "none" ? "library" : chosen;
+  entrant.chosen = of_library ? contender.choice : chosen_now(entrant, cell.collective);
   const bool unable = choice != "library" && choice != "auto" && entrant.chosen == "library";
   if (wrong != 0) all_right_ = false;
   if (wrong != 0 || unable) {
@@ -141,35 +147,36 @@ bool Session::enter(const Contender& contender, std::size_t slot, Workload& work
   return true;
 }
 
+/// Asks what the last call used; an algorithm of the library's own stays.
+std::string Session::chosen_now(const Entrant& entrant, const std::string& collective) {
+  if (entrant.of_library) return entrant.chosen;
+  char chosen[256] = "library";
+  antiphon_chosen(entrant.way.comm, collective.c_str(), chosen, sizeof chosen);
+  // A call that moves nothing may be passed on before Antiphon chooses.
+  return std::string_view(chosen) == "none" ? "library" : chosen;
+}
+
 bool Session::dear(const Entrant& entrant) const {
   return !options_.race && entrant.estimate_s > std::max(options_.budget_s, dear_call_s);
 }
 
 void Session::say_why_not(const Cell& cell, const Entrant& entrant, std::int64_t wrong) const {
   if (rank_ != 0) return;
-  const std::string why =
-      wrong != 0 ? std::to_string(wrong) + " wrong elements in its result" : "cannot solve this problem";
-  print_line({{"event", wrong != 0 ? "wrong" : "skipped"},
-              {"collective", cell.collective},
-              {"bytes", cell.bytes},
-              {"contender", entrant.label},
-              {"why", why}});
+  if (wrong == 0) return say_left_out("skipped", cell, entrant.label, "cannot solve this problem");
+  say_left_out("wrong", cell, entrant.label, std::to_string(wrong) + " wrong elements in its result");
 }
 
 void Session::run_on_stage(const Cell& cell, Stage& stage) {
   stage_ = &stage;
-  if (!fits_int_counts(cell.collective, cell.bytes, stage.comm())) {
-    if (rank_ == 0) {
-      print_line({{"event", "skipped"},
-                  {"collective", cell.collective},
-                  {"bytes", cell.bytes},
-                  {"contender", "*"},
-                  {"why", "exceeds int counts"}});
-    }
+  const int root = std::min(options_.root, stage.ranks() - 1);
+  const bool fits = fits_int_counts(cell.collective, cell.bytes, stage.comm());
+  const std::string why_not =
+      fits ? why_too_large({cell.collective, cell.bytes, root}, stage.library(), node_of_rank_) : "exceeds int counts";
+  if (!why_not.empty()) {
+    if (rank_ == 0) say_left_out("skipped", cell, "*", why_not);
     return;
   }
-  Workload work(cell.collective, cell.bytes, std::min(options_.root, stage.ranks() - 1),
-                Manner{options_.nonblocking, options_.field}, stage.comm());
+  Workload work(cell.collective, cell.bytes, root, Manner{options_.nonblocking, options_.field}, stage.comm());
   stage.begin_cell();
   Entrants entrants;
   std::size_t slot = 0;
@@ -215,22 +222,6 @@ int Session::calls_in_turn(Mode mode, const Entrants& entrants) const {
   return bench::calls_in_turn(mode, round_s, options_.budget_s);
 }
 
-/// Rank 0 decides, so that all ranks do the same.
-bool Session::another_round(int rounds, double start_s, const Entrants& entrants) const {
-  int more = 1;
-  if (rank_ == 0 && rounds >= (options_.race ? min_rounds - 1 : min_rounds)) {
-    const bool known =
-        rounds >= min_rounds_to_trust && std::all_of(entrants.begin(), entrants.end(), [](const Entrant& entrant) {
-          return entrant.out || median_is_known(entrant.samples, tolerance);
-        });
-    const auto left = std::count_if(entrants.begin(), entrants.end(), [](const Entrant& e) { return !e.out; });
-    more = !known && round_fits(rounds, PMPI_Wtime() - start_s, options_.budget_s);
-    if (options_.race && left < 2 && rounds >= min_rounds_to_trust) more = 0;
-  }
-  LIBRARY(PMPI_Bcast)(&more, 1, MPI_INT, 0, stage_->library());
-  return more != 0;
-}
-
 /// Prepares the next mode. Contenders that were far behind stay out, except the library: whether to replace it is the
 /// question in every mode. Nothing overlaps with blocking calls.
 void Session::readmit(Mode mode, Entrants& entrants) const {
@@ -261,24 +252,23 @@ void Session::run_mode(const Cell& cell, Mode mode, Workload& work, Entrants& en
   stage_->stopwatch().set_computation({computation_s, !options_.busy});
   const int calls = calls_in_turn(mode, entrants);
   const double start_s = PMPI_Wtime();
-  int rounds = 0;
-  do {
-    for (std::size_t i = 0; i < entrants.size(); ++i) {
-      // Each round starts with another contender, so that no one gains from its predecessor.
-      Entrant& entrant = entrants[(i + static_cast<std::size_t>(rounds)) % entrants.size()];
-      if (entrant.out) continue;
-      const bool bare = mode == Mode::sync && dear(entrant);
-      const auto samples = stage_->stopwatch().turn(mode, work, entrant.way, bare ? 1 : calls, !bare);
-      entrant.samples.insert(entrant.samples.end(), samples.begin(), samples.end());
-    }
-    ++rounds;
+  const auto turn = [&](Entrant& entrant, int round) {
+    if (entrant.out) return;
+    const bool bare = mode == Mode::sync && dear(entrant);
+    const auto samples = stage_->stopwatch().turn({mode, bare ? 1 : calls, !bare, round}, work, entrant.way);
+    entrant.samples.insert(entrant.samples.end(), samples.begin(), samples.end());
+  };
+  take_turns(entrants, turn, [&](int rounds) {
     if (options_.race) drop_the_hopeless(entrants);
-  } while (another_round(rounds, start_s, entrants));
+    return another_round(entrants, rounds, PMPI_Wtime() - start_s,
+                         {stage_->library(), options_.budget_s, options_.race});
+  });
   if (rank_ == 0) print_results(cell, mode, calls, entrants);
 }
 
-void Session::print_results(const Cell& cell, Mode mode, int calls, const Entrants& entrants) const {
-  for (const Entrant& entrant : entrants) {
+/// What a contender used may change between a mode's first call and its last: then both are told.
+void Session::print_results(const Cell& cell, Mode mode, int calls, Entrants& entrants) const {
+  for (Entrant& entrant : entrants) {
     if (entrant.samples.empty()) {
       print_line({{"event", "dropped"},
                   {"collective", cell.collective},
@@ -289,16 +279,19 @@ void Session::print_results(const Cell& cell, Mode mode, int calls, const Entran
                   {"estimate_s", entrant.estimate_s}});
       continue;
     }
-    print_line({{"event", "result"},
-                {"collective", cell.collective},
-                {"bytes", cell.bytes},
-                {"ranks", stage_->ranks()},
-                {"mode", name(mode)},
-                {"contender", entrant.label},
-                {"chosen", entrant.chosen},
-                {"calls_per_sample", Stopwatch::calls_per_sample(mode, calls)},
-                {"computation_s", stage_->stopwatch().computation_s()},
-                {"samples", entrant.samples}});
+    const std::string first = std::exchange(entrant.chosen, chosen_now(entrant, cell.collective));
+    antiphon::Json line{{"event", "result"},
+                        {"collective", cell.collective},
+                        {"bytes", cell.bytes},
+                        {"ranks", stage_->ranks()},
+                        {"mode", name(mode)},
+                        {"contender", entrant.label},
+                        {"chosen", entrant.chosen},
+                        {"calls_per_sample", Stopwatch::calls_per_sample(mode, calls)},
+                        {"computation_s", stage_->stopwatch().computation_s()},
+                        {"samples", entrant.samples}};
+    if (first != entrant.chosen) line["chosen_first"] = first;
+    print_line(line);
   }
 }
 

@@ -11,6 +11,7 @@
 
 #include "measure.hpp"
 #include "options.hpp"
+#include "rounds.hpp"
 #include "stage.hpp"
 
 namespace bench {
@@ -27,13 +28,10 @@ class Session {
   int run();
 
  private:
-  /// A contender and what is known about it.
-  struct Entrant {
-    std::string label, chosen;
+  struct Entrant : bench::Entrant {
+    std::string chosen;
     Way way;
-    double estimate_s = 0;
-    std::vector<double> samples;
-    bool out = false;  ///< it cannot win
+    bool of_library = false;  ///< one of the library's own algorithms
   };
   using Entrants = std::vector<Entrant>;
 
@@ -42,20 +40,21 @@ class Session {
   void run_on_stage(const Cell& cell, Stage& stage);
   void run_mode(const Cell& cell, Mode mode, Workload& work, Entrants& entrants);
   [[nodiscard]] int calls_in_turn(Mode mode, const Entrants& entrants) const;
-  [[nodiscard]] bool another_round(int rounds, double start_s, const Entrants& entrants) const;
   bool enter(const Contender& contender, std::size_t slot, Workload& work, const Cell& cell, Entrant& entrant);
+  [[nodiscard]] static std::string chosen_now(const Entrant& entrant, const std::string& collective);
   [[nodiscard]] bool dear(const Entrant& entrant) const;
   void say_why_not(const Cell& cell, const Entrant& entrant, std::int64_t wrong) const;
   void drop_the_hopeless(Entrants& entrants) const;
   void readmit(Mode mode, Entrants& entrants) const;
   [[nodiscard]] bool time_is_up() const;
-  void print_results(const Cell& cell, Mode mode, int calls, const Entrants& entrants) const;
+  void print_results(const Cell& cell, Mode mode, int calls, Entrants& entrants) const;
 
   const Options& options_;
   MPI_Comm world_;
   MPI_Comm library_ = MPI_COMM_NULL;
   int rank_ = 0;
   int size_ = 1;
+  std::vector<int> node_of_rank_;
   double start_s_ = 0;
   bool all_right_ = true;
   std::map<int, std::unique_ptr<Stage>> stages_;  ///< by number of ranks

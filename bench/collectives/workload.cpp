@@ -189,6 +189,11 @@ bool fits_int_counts(std::string_view collective, std::int64_t bytes, MPI_Comm c
   return bytes / element * (with_offsets ? size : 1) <= INT_MAX;
 }
 
+std::int64_t buffer_bytes(std::string_view collective, std::int64_t bytes, int rank, int size, int root) {
+  const Kind& kind = find_kind(collective);
+  return bytes * (block_count(kind.input, rank, size, root) + block_count(kind.output, rank, size, root));
+}
+
 Workload::Workload(std::string_view collective, std::int64_t bytes, int root, const Manner& manner, MPI_Comm comm)
     : kind_(&find_kind(collective)), count_(static_cast<int>(bytes)), root_(root), manner_(manner), type_(MPI_BYTE) {
   PMPI_Comm_rank(comm, &rank_);

@@ -18,6 +18,8 @@ std::vector<std::string> collective_names();
 bool has_bytes(std::string_view collective);
 /// Tells whether MPI's int counts and displacements can describe the call on `comm`.
 bool fits_int_counts(std::string_view collective, std::int64_t bytes, MPI_Comm comm);
+/// Returns the bytes of a rank's buffers for the call.
+std::int64_t buffer_bytes(std::string_view collective, std::int64_t bytes, int rank, int size, int root);
 
 /// How calls are made, and what they carry.
 struct Manner {

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session.hpp"
 
-#include <algorithm>
 #include <cstdio>
 
 #include "../collectives/library.hpp"
 #include "../collectives/nodes.hpp"
 #include "../collectives/options.hpp"
 #include "../collectives/report.hpp"
-#include "../collectives/rounds.hpp"
-#include "../collectives/statistics.hpp"
+#include "../collectives/turns.hpp"
 #include "antiphon.h"
 
 namespace bench {
@@ -51,7 +49,7 @@ void PatternSession::run_pattern(const NamedPattern& named) {
   Exchange exchange(named.pattern, rank_);
   Entrants entrants;
   for (std::size_t i = 0; i < options_.contenders.size(); ++i) {
-    Entrant entrant{options_.contenders[i]};
+    Entrant entrant{{options_.contenders[i]}, nullptr};
     entrant.way = make_exchanger(entrant.label, exchange, {comms_[i], options_.fabric, options_.yield});
     if (!entrant.way) {
       leave_out(named, entrant.label, "skipped", "this library or process does not have it");
@@ -95,30 +93,14 @@ void PatternSession::run_mode(const NamedPattern& named, Mode mode, Entrants& en
   }
   const int calls = calls_in_turn(mode, round_s, options_.budget_s);
   const double start_s = PMPI_Wtime();
-  int rounds = 0;
-  do {
-    for (std::size_t i = 0; i < entrants.size(); ++i) {
-      // Each round starts with another contender, so that no one gains from its predecessor.
-      Entrant& entrant = entrants[(i + static_cast<std::size_t>(rounds)) % entrants.size()];
-      const auto samples = stopwatch_.turn(mode, [&entrant] { entrant.way->call(); }, calls);
-      entrant.samples.insert(entrant.samples.end(), samples.begin(), samples.end());
-    }
-    ++rounds;
-  } while (another_round(rounds, start_s, entrants));
+  const auto turn = [&](Entrant& entrant, int round) {
+    const auto samples = stopwatch_.turn({mode, calls, true, round}, [&entrant] { entrant.way->call(); });
+    entrant.samples.insert(entrant.samples.end(), samples.begin(), samples.end());
+  };
+  take_turns(entrants, turn, [&](int rounds) {
+    return another_round(entrants, rounds, PMPI_Wtime() - start_s, {library_, options_.budget_s, false});
+  });
   if (rank_ == 0) print(named, mode, calls, entrants);
-}
-
-/// Rank 0 decides, so that all ranks do the same.
-bool PatternSession::another_round(int rounds, double start_s, const Entrants& entrants) const {
-  int more = 1;
-  if (rank_ == 0 && rounds >= min_rounds) {
-    const bool known = rounds >= min_rounds_to_trust &&
-                       std::all_of(entrants.begin(), entrants.end(),
-                                   [](const Entrant& entrant) { return median_is_known(entrant.samples, tolerance); });
-    more = !known && round_fits(rounds, PMPI_Wtime() - start_s, options_.budget_s);
-  }
-  LIBRARY(PMPI_Bcast)(&more, 1, MPI_INT, 0, library_);
-  return more != 0;
 }
 
 void PatternSession::print(const NamedPattern& named, Mode mode, int calls, const Entrants& entrants) const {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "../collectives/measure.hpp"
+#include "../collectives/rounds.hpp"
 #include "exchanger.hpp"
 
 namespace bench {
@@ -39,18 +40,14 @@ class PatternSession {
   int run();
 
  private:
-  struct Entrant {
-    std::string label;
+  struct Entrant : bench::Entrant {
     std::unique_ptr<Exchanger> way;
-    std::vector<double> samples;
-    double estimate_s = 0;
   };
   using Entrants = std::vector<Entrant>;
 
   void run_pattern(const NamedPattern& named);
   bool enter(Exchange& exchange, const NamedPattern& named, Entrant& entrant);
   void run_mode(const NamedPattern& named, Mode mode, Entrants& entrants);
-  [[nodiscard]] bool another_round(int rounds, double start_s, const Entrants& entrants) const;
   void print(const NamedPattern& named, Mode mode, int calls, const Entrants& entrants) const;
   void leave_out(const NamedPattern& named, const std::string& label, const char* event, const std::string& why) const;
 

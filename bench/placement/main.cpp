@@ -249,7 +249,7 @@ class Session {
     if (entrant.where->member() && plan_.value("rest", false)) {
       samples = entrant.where->rested(call, calls_a_turn);
     } else if (entrant.where->member()) {
-      samples = entrant.where->stopwatch().turn(bench::Mode::sync, call, calls_a_turn);
+      samples = entrant.where->stopwatch().turn({bench::Mode::sync, calls_a_turn}, call);
     }
     meet(entrant.where->member());
     LIBRARY(PMPI_Allreduce)(MPI_IN_PLACE, samples.data(), calls_a_turn, MPI_DOUBLE, MPI_MAX, world_);

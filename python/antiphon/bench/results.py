@@ -38,13 +38,20 @@ class Measurement:
 
     mode: str
     contender: str
-    #: The algorithm that really ran: it differs from the contender where Antiphon chose, or where an algorithm gives
-    #: up.
+    #: The algorithm that really ran, at last: it differs from the contender where Antiphon chose, or where an algorithm
+    #: gives up.
     chosen: str
     calls_per_sample: int
     samples: Sequence[float]
     #: How long ranks computed between the start and the wait.
     computation_s: float = 0.0
+    #: The algorithm that ran at first, where that was another one.
+    chosen_first: str = ""
+
+    @property
+    def used(self) -> str:
+        """Returns what ran, for people."""
+        return f"{self.chosen_first}, later {self.chosen}" if self.chosen_first else self.chosen
 
     @property
     def summary(self) -> stats.Summary:
@@ -133,7 +140,8 @@ class Results(abc.ABC, Generic[M]):
         s = m.summary
         return self.subject_fields(m) | {
             "nodes": self.nodes, "mpi": self.mpi, "transport": self.transport, "mode": m.mode, "contender": m.contender,
-            "chosen": m.chosen, "median_s": s.median, "ci_low_s": s.ci_low, "ci_high_s": s.ci_high,
+            "chosen": m.chosen, "chosen_first": m.chosen_first or None,
+            "median_s": s.median, "ci_low_s": s.ci_low, "ci_high_s": s.ci_high,
             "calls_per_sample": m.calls_per_sample, "samples": list(m.samples), "limit_s": self.limit_s(m),
             "least_s": self.least_s(m),
         }  # fmt: skip

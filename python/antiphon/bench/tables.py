@@ -98,7 +98,7 @@ def _add_cell(
             str(s.count),
             ratio_text(None if m.contender == "library" else speed_up(m, cell)),
             limits.ratio_text(s.median, limit),
-            m.chosen if shows_chosen(m) else "",
+            m.used if shows_chosen(m) or m.chosen_first else "",
             *last(m),
             end_section=i + 1 == len(cell),
         )
