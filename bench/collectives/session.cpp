@@ -207,7 +207,7 @@ void Session::drop_the_hopeless(Entrants& entrants) const {
               time_of(e) > (time_of(*best) < short_call_s ? hopeless_when_short : hopeless) * time_of(*best);
       continue;
     }
-    const bool apart = median_interval(e.samples).low_s > median_interval(best->samples).high_s;
+    const bool apart = median_interval(e.samples).low > median_interval(best->samples).high;
     const std::size_t count = std::min(e.samples.size(), best->samples.size());
     e.out = apart && time_of(e) > (count < 2   ? margin_with_one_sample
                                    : count < 6 ? margin_with_few_samples

@@ -27,7 +27,7 @@ bool median_is_known(std::vector<double> samples, double tolerance) {
   if (samples.size() < 10) return false;
   const double median = median_of(samples);
   const Interval interval = median_interval(std::move(samples));
-  return interval.high_s <= median * (1 + tolerance) && interval.low_s >= median * (1 - tolerance);
+  return interval.high <= median * (1 + tolerance) && interval.low >= median * (1 - tolerance);
 }
 
 }  // namespace bench

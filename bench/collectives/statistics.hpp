@@ -7,7 +7,7 @@ namespace bench {
 
 /// The bounds of the true median.
 struct Interval {
-  double low_s, high_s;
+  double low, high;
 };
 
 double median_of(std::vector<double> samples);

@@ -13,8 +13,6 @@ namespace probe {
 
 namespace {
 
-constexpr int text_length = 256;
-
 /// Returns the text after a key in a file of lines `key: text`; empty if no line has it.
 std::string value_of(const char* path, const char* key) {
   for (const std::string& line : antiphon::lines_of_file(path)) {
@@ -31,13 +29,16 @@ std::string cpu_model() {
   return "unknown";
 }
 
-std::vector<std::string> gather_text(const World& world, const std::string& mine) {
-  char own[text_length] = {};
-  std::strncpy(own, mine.c_str(), text_length - 1);
-  std::vector<char> all(static_cast<std::size_t>(world.size()) * text_length);
-  MPI_Gather(own, text_length, MPI_CHAR, all.data(), text_length, MPI_CHAR, 0, world.comm());
+/// Returns everyone's text by rank on the root, and nothing elsewhere.
+std::vector<std::string> gather_text(const World& world, std::string mine) {
+  auto length = static_cast<int>(mine.size());
+  MPI_Allreduce(MPI_IN_PLACE, &length, 1, MPI_INT, MPI_MAX, world.comm());
+  mine.resize(static_cast<std::size_t>(length));
+  std::string all(world.is_root() ? mine.size() * static_cast<std::size_t>(world.size()) : 0, '\0');
+  MPI_Gather(mine.data(), length, MPI_CHAR, all.data(), length, MPI_CHAR, 0, world.comm());
   std::vector<std::string> texts;
-  for (int r = 0; r < world.size(); ++r) texts.emplace_back(all.data() + static_cast<std::size_t>(r) * text_length);
+  for (std::size_t r = 0; world.is_root() && r < static_cast<std::size_t>(world.size()); ++r)
+    texts.emplace_back(all.substr(r * mine.size(), mine.size()).c_str());
   return texts;
 }
 

@@ -2,7 +2,6 @@
 #include "task.hpp"
 
 #include <charconv>
-#include <cstdio>
 #include <set>
 
 #include "../split.hpp"
@@ -93,11 +92,6 @@ std::vector<Round> all_pairs(int ranks) {
     rounds.push_back(std::move(round));
   }
   return rounds;
-}
-
-void print_line(const antiphon::Json& line) {
-  std::printf("%s\n", line.sorted().dump().c_str());
-  std::fflush(stdout);
 }
 
 }  // namespace probe

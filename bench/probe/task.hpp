@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "json/json.hpp"
+#include "../collectives/report.hpp"
 #include "transfer.hpp"
 #include "world.hpp"
 
@@ -41,8 +41,7 @@ class Task {
 /// Returns every pair of `ranks` ranks once, in the fewest rounds (the circle method).
 std::vector<Round> all_pairs(int ranks);
 
-/// Prints one JSON object as a line and flushes it, because the reader shows progress by it.
-void print_line(const antiphon::Json& line);
+using bench::print_line;
 
 /// An experiment. All ranks call it alike, and the root prints the result.
 using Experiment = void (*)(World&, const Task&);

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from antiphon import cli, profile
+from antiphon.bench.testbed import HostTestbed, json_lines, program
 from antiphon.mpi import cores, discover
 from antiphon.probe import recording
 from antiphon.probe.session import Session
@@ -255,3 +256,34 @@ def test_samples_are_named_as_the_profile_is(output: str, samples: str, tmp_path
     (tmp_path / samples).mkdir()
     assert cli.main(["probe", "-n", "2", "--mpi", "nothing", "-o", output]) == 2
     assert f"error: {samples} is a directory" in capsys.readouterr().err
+
+
+#: Gives ranks another file of their status: that of a machine with many cores.
+STATUS = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static FILE *opened(const char *name, const char *path, const char *mode) {
+  FILE *(*next)(const char *, const char *) = (FILE *(*)(const char *, const char *))dlsym(RTLD_NEXT, name);
+  return next(strcmp(path, "/proc/self/status") == 0 ? getenv("TEST_STATUS") : path, mode);
+}
+FILE *fopen(const char *path, const char *mode) { return opened("fopen", path, mode); }
+FILE *fopen64(const char *path, const char *mode) { return opened("fopen64", path, mode); }
+"""
+
+
+def test_a_long_list_of_cores_is_whole(mpi: object, tmp_path: Path) -> None:
+    """GIVEN ranks that may run on every second of 400 cores THEN none of these is cut off."""
+    listed = ",".join(map(str, range(0, 400, 2)))
+    (tmp_path / "status").write_text(f"Name:\tprobe\nCpus_allowed_list:\t{listed}\n")
+    (tmp_path / "status.c").write_text(STATUS)
+    words = ["cc", "-shared", "-fPIC", tmp_path / "status.c", "-o", tmp_path / "status.so", "-ldl"]
+    subprocess.run(words, check=True, timeout=60)
+    env = {"LD_PRELOAD": str(tmp_path / "status.so"), "TEST_STATUS": str(tmp_path / "status")}
+    events: list[dict] = []
+    how = {"preload": False, "env": env, "on_line": json_lines(events.append), "timeout_s": 60}
+    ended = HostTestbed().run(mpi, 2, [str(program("probe", mpi.abi)), "--do", "identify"], **how)
+    assert ended.exit_code == 0, ended.stderr
+    assert events[0]["allowed_cores"] == [listed, listed]

@@ -62,6 +62,8 @@ class Incast:
     credit_bytes: int | None = None
     port_buffer_bytes: int | None = None
     timeout_s: float | None = None
+    #: Why there is no credit although packets were lost; "" where there is one, or nothing was lost.
+    no_credit: str = ""
     rows: list[dict[str, Any]] = field(default_factory=list)
     by_senders: list[dict[str, Any]] = field(default_factory=list)
 
@@ -93,9 +95,14 @@ def incast(events: Sequence[Event], bytes_per_s: float) -> Incast:
     for senders, attempts in sorted(tried.items()):
         kept, lost = _kept_and_lost(attempts)
         result.by_senders.append({"senders": senders, "kept_bytes": kept, "lost_bytes": lost})
-        if lost is not None:
+        if lost is not None and kept == 0:
+            result.no_credit = (
+                f"even {lost} bytes at once from {senders} nodes lost packets on the way to one: there is no credit, "
+                "as no port is that small"
+            )
+        elif lost is not None:
             buffers.append(kept * (1 - 1 / senders))
-    if buffers:
+    if buffers and not result.no_credit:
         result.credit_bytes = result.port_buffer_bytes = int(min(buffers))
     result.timeout_s = _timeout(tried, bytes_per_s)
     return result

@@ -56,7 +56,7 @@ def build(survey: Survey, events: list[Event], source: Mapping[str, Any]) -> dic
         keep_order(document["link_classes"], survey.notes)
     document["processors"] = processors(survey, events) | limits["processors"]
     if outer is not None:
-        document["contention"] = contended(events, outer, port)
+        document["contention"] = contended(events, outer, port, survey.notes)
         concurrency = contention.concurrency(events)
         if concurrency is not None:
             document["concurrency"] = concurrency
@@ -244,9 +244,10 @@ def pairs(survey: Survey) -> dict[str, Any]:
     }
 
 
-def contended(events: list[Event], outer: ClassCurves, port_bytes_per_s: float) -> dict[str, Any]:
+def contended(events: list[Event], outer: ClassCurves, port_bytes_per_s: float, notes: list[str]) -> dict[str, Any]:
     """γ, and what a port takes."""
     found = contention.incast(events, port_bytes_per_s)
+    notes += [found.no_credit] if found.no_credit else []
     rows = contention.gamma(events, outer)
     result: dict[str, Any] = {"gamma": rows, "incast": found.rows, "details": {"by_senders": found.by_senders}}
     if found.credit_bytes is not None:

@@ -13,6 +13,8 @@ Round = list[Pair]
 
 #: How many partners take turns, as in collectives: repeated messages to the same rank cost less.
 PARTNERS = 4
+#: The longest word of a command line, with room to spare.
+COMMAND_LINE_BYTES = 100_000
 
 
 def task(experiment: str, **values: object) -> str:
@@ -108,17 +110,3 @@ def crowds(nodes: Sequence[Sequence[int]]) -> dict[str, Crowd]:
 def across(groups: Sequence[Sequence[int]], a: int, b: int, most: int = 16) -> Round:
     """Pairs between two groups that can measure at once."""
     return list(zip(groups[a], groups[b], strict=False))[:most]
-
-
-def packed(pairs: Iterable[Pair]) -> list[Round]:
-    """The same pairs in rounds in which no rank occurs twice; each pair goes into the first round that fits."""
-    rounds: list[tuple[Round, set[int]]] = []
-    for pair in pairs:
-        for taken, busy in rounds:
-            if busy.isdisjoint(pair):
-                taken.append(pair)
-                busy.update(pair)
-                break
-        else:
-            rounds.append(([pair], set(pair)))
-    return [taken for taken, _ in rounds]

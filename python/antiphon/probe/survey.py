@@ -9,8 +9,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from antiphon.errors import AntiphonError
-from antiphon.probe import clusters, evidence, host, plan
+from antiphon.probe import clusters, evidence, host, nodes, plan
 from antiphon.probe.clusters import Groups
 from antiphon.probe.evidence import Finding, Judge
 from antiphon.probe.session import Event, Pair, RecordedSession, Session, directed_medians, of_kind, pair_samples
@@ -40,7 +39,6 @@ SHARES = {
     "streams": 2,
     "host": 0.4,
 }
-BULK_BYTES = 32768
 #: Through shared memory; copied or fetched, and one of them from some size on.
 SHARED_SIZES = (0, 64, 1024, 4096, 8192, 16384, 32768, 65536, 262144, 1048576)
 #: Ranks that may share memory.
@@ -50,10 +48,6 @@ CROWD_SIZES = {"switch": (0, 64, 256), "node": (0, 64, 256, 1024, 4096, 16384)}
 #: … and what keeps all ports full.
 FULL_SIZES = (16384,)
 FULL_STEPS = 24
-#: The longest word of a command line, with room to spare.
-COMMAND_LINE_BYTES = 100_000
-#: With more ranks than these, pairs are measured less often.
-FEW_RANKS, MANY_RANKS = 32, 128
 #: How often candidates for switches are tried, as far as this share of the time allows.
 TRIALS, TRIALS_SHARE = 15, 0.1
 #: Share of the time for overruns of single experiments, launches and computing.
@@ -138,47 +132,16 @@ def measure(session: Session | RecordedSession) -> Survey:
 
 
 def _find_nodes(session: Session | RecordedSession, survey: Survey) -> None:
-    ranks = session.ranks
-    many = ranks > MANY_RANKS
-    often = {"reps": 3 if many else 12, "repeat": 1 if ranks > FEW_RANKS else 2, "budget": 0.05 * session.budget_s}
-    events = session.run(
-        [
-            plan.task("identify"),
-            # The first round does not count: connections are made at the first message.
-            plan.task("round_trips", label="warm", reps=1),
-            plan.task("round_trips", label="latency", at_once=max(1, ranks // 12), **often),
-            # Ranks that share memory also move long messages faster, however busy the processors are.
-            plan.task("round_trips", label="bulk", bytes=BULK_BYTES, reps=3),
-        ]
-    )
-    survey.identity = of_kind(events, "identity")[0]
-    session.ranks = int(survey.identity["ranks"])
-    if session.ranks < 2:
-        raise AntiphonError("one rank cannot measure a network", hint="give at least two with -n, or a hostfile")
-    samples = pair_samples(events, "latency")
-    survey.latency_s = {pair: statistics.median(values) / 2e9 for pair, values in samples.items()}
-    # The least of many tries is the network's time; the rest is waiting for a processor.
-    least = survey.least_s = {pair: min(values) / 2e9 for pair, values in samples.items()}
-    members = list(range(session.ranks))
-    hosts = survey.identity["hosts"]
-    named = clusters.components(members, [(a, b) for a, b in samples if hosts[a] == hosts[b]])
-    bulk = {pair: min(values) / 2e9 for pair, values in pair_samples(events, "bulk").items()}
-    found = clusters.node_groups(members, least, bulk, named)
-    if found is None:
-        # One level only: all on one node, or each on its own. Latency alone cannot tell which.
-        found = [members] if len(set(hosts)) == 1 else [[rank] for rank in members]
-    if found != named:
-        survey.notes.append(
-            f"by latency there are {len(found)} nodes, by their names {len(named)}: the profile follows the latency"
-        )
-    survey.nodes = found
+    found = nodes.find(session)
+    survey.identity, survey.nodes, survey.notes = found.identity, found.nodes, [*survey.notes, *found.notes]
+    survey.latency_s, survey.least_s = found.latency_s, found.least_s
 
 
 def _find_switches(session: Session | RecordedSession, survey: Survey) -> None:
     heads = survey.heads
     rounds = plan.shuffled_rounds(heads, seed=1, times=3 if len(heads) > 2 else 1)
     # All pairs of very many nodes would neither fit a command line nor the time: then a sample of them.
-    rounds = rounds[: max(8, COMMAND_LINE_BYTES // (10 * len(heads)))]
+    rounds = rounds[: max(8, plan.COMMAND_LINE_BYTES // (10 * len(heads)))]
     events = session.run(
         [
             plan.task("streams", label="warm", rounds=plan.rounds_text(plan.all_rounds(heads)[:3]), **STREAM),
@@ -264,9 +227,14 @@ def _scopes(survey: Survey) -> dict[str, plan.Round]:
 
 def _parts_of_nodes(survey: Survey) -> list[Groups] | None:
     """Ranks of a node that are nearer to one another than to the rest of it (sockets), if all are divided alike."""
-    found = []
+    found: list[Groups] = []
     for group in survey.nodes:
-        own = {pair: value for pair, value in survey.least_s.items() if set(pair) <= set(group)}
+        members = set(group)
+        own = {pair: value for pair, value in survey.least_s.items() if members.issuperset(pair)}
+        if found and not own and len(group) == len(survey.nodes[0]):
+            # Of many ranks only the first node's pairs are measured: the others have the same places.
+            found.append([[group[survey.nodes[0].index(rank)] for rank in part] for part in found[0]])
+            continue
         parts = next(clusters.groupings(group, own), None) if len(group) >= 4 else None
         if parts is None or min(len(part) for part in parts) < 2:
             return None
