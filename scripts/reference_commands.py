@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from antiphon.shells import Command, Option
 
@@ -29,9 +29,19 @@ def entry(command: Command) -> Iterator[str]:
     yield from (f"## antiphon {command.name}", "", f"{safe(command.summary)}.", "")
     if command.details:
         yield from ("```text", command.details, "```", "")
+    yield from table([option for option in command.all if not option.of_action])
+    actions = (option for option in command.all if option.of_action)
+    for heading, options in itertools.groupby(actions, key=lambda option: option.group):
+        yield from (f"### {heading}", "")
+        yield from table(options)
+
+
+def table(options: Iterable[Option]) -> Iterator[str]:
+    """Yields a table of options; what stands for an action names all of them."""
     yield from ("| option | meaning |", "|---|---|")
-    for option in command.all:
-        yield f"| {head(option)} | {safe(option.help)} |"
+    for option in options:
+        meaning = safe(option.help) or ", ".join(f"`{word}`" for word in option.words)
+        yield f"| {head(option)} | {meaning} |"
     yield ""
 
 

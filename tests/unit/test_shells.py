@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import functools
+import re
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+import reference_commands
 
 from antiphon import cli, shells
 from antiphon.commands import completion
@@ -106,6 +108,19 @@ def test_every_command_is_described() -> None:
     run = next(command for command in commands() if command.name == "run")
     assert run.has_program and any(option.names == ("-n", "-np", "--ranks") for option in run.options)
     assert not any("--machine" in option.names for command in commands() for option in command.options), "hidden"
+
+
+def test_the_reference_has_a_table_for_each_action() -> None:
+    """GIVEN a command with actions THEN each has a heading, and no table says an option twice."""
+    sections = dict(
+        re.findall(r"^##+ (antiphon .*)\n((?:(?!##).*\n)*)", reference_commands.page(commands()), re.MULTILINE)
+    )
+    assert {"antiphon lab", "antiphon lab run", "antiphon profile use", "antiphon cluster show"} <= set(sections)
+    for name, text in sections.items():
+        heads = re.findall(r"^\| (`.*?`) \| ", text, re.MULTILINE)
+        assert heads and len(heads) == len(set(heads)), name
+    assert "| `--name NAME` | run on this lab" in sections["antiphon lab run"]
+    assert "| `ACTION` | `up`, `run`, " in sections["antiphon lab"]
 
 
 def test_the_command_writes_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -132,10 +132,10 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
         "at all sizes; several add up")  # fmt: skip
     add("--capture", type=Path, metavar="DIR", help="keep what each rank sends (point-to-point, 1 KiB and more, 64 MiB "
         "a rank) in DIR/rank-N.msgs, for compress-test")  # fmt: skip
-    add("--compress", choices=("auto", "on", "off"), help="losslessly compress messages and collectives of at least "
-        "1 KiB between nodes: where the codecs' speed and the links' rate, from a profile or measured at the start, "
-        "and then what each channel's messages gain, say that it pays (auto; the default only with a profile that has "
-        "both); the last alone (on)")  # fmt: skip
+    add("--compress", choices=("auto", "on", "off"), help="compress messages and collectives of 1 KiB and more between "
+        "nodes, without loss: auto, if codecs are fast enough for the links (the default where a profile knows both); "
+        "on, try it in any case; off, never. With auto and on, messages that do not gain travel as they "
+        "are")  # fmt: skip
     add("--codec", choices=("auto", "spatial", "lz4", "zstd", "dfcm"), help="compress with this codec alone, to "
         "compare (default: auto, what suits each channel)")  # fmt: skip
     add("--adapt", choices=ADAPT, metavar="HOW", help="let the run's own calls correct the choices: off, run (forget "
