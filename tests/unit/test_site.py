@@ -35,6 +35,21 @@ def test_findings_are_one_a_page() -> None:
     assert all(len(re.findall(r"^#+ ", path.read_text(), re.MULTILINE)) == 1 for path in notes)
 
 
+def test_words_are_in_order_and_lead_to_pages() -> None:
+    """GIVEN the list of words THEN they are in order, and each leads to a page, and a heading of it if one is named."""
+    page = DOCS / "reference" / "words.md"
+    rows = re.findall(r"^\| (.+?) \| (.+) \| \[.*\]\(([^#)]+)#?(.*)\) \|$", page.read_text(), re.MULTILINE)
+    words = [word for word, _, _, _ in rows]
+    assert len(words) == page.read_text().count("\n| ") - 1 > 30
+    assert words == sorted(words)
+    for word, _, target, heading in rows:
+        text = (page.parent / target).read_text()
+        headings = {
+            re.sub(r"[^\w -]", "", line.lower()).replace(" ", "-") for line in re.findall(r"^#+ (.*)", text, re.M)
+        }
+        assert not heading or heading in headings, word
+
+
 def test_pages_that_load_something_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "scripts"))
     spec = importlib.util.spec_from_file_location("docs_site", ROOT / "scripts" / "docs_site.py")
