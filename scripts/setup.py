@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes .venv: Antiphon with its preload objects, two MPI libraries, and what the tests need.
 
-Needs Python 3.10 or newer and a C++ compiler. Every step is skipped when nothing it depends on has changed.
+Needs Python 3.10 or newer and GCC 11 or newer. Every step is skipped when nothing it depends on has changed.
 As root on Debian or Ubuntu, missing system packages are installed; otherwise what will not work is said.
 """
 
@@ -81,7 +81,7 @@ def check_python_and_compiler() -> None:
     if sys.version_info < (3, 10):  # noqa: UP036 (this script is what finds out)
         fail(f"Python {sys.version.split()[0]} is older than 3.10", "name a newer one: make setup PYTHON3=python3.11")
     if not choose_compilers() and not (can_apt() and apt_install(["g++"]) and choose_compilers()):
-        fail("no C++ compiler found", "install one with C++20, as `apt-get install g++`, or set CXX")
+        fail("no C++ compiler found", "install GCC 11 or newer, as by `apt-get install g++`, or set CXX")
 
 
 def choose_compilers() -> bool:

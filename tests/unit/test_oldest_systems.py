@@ -6,6 +6,9 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -53,6 +56,26 @@ def test_glibc_is_old_enough() -> None:
         if not re.fullmatch(r"GLIBC_[\d.]+", name) or numbers(name) > OLDEST_GLIBC
     }
     assert not newer, "see src/glibc/oldest.c; `objdump -T FILE` shows the functions"
+
+
+@pytest.mark.parametrize(("compiler", "version", "is_taken"), [
+    ("GNU", "10.2.1", False), ("GNU", "11.3.0", True), ("Clang", "13.0.1", False), ("Clang", "14.0.6", True),
+    ("IntelLLVM", "2023.0", True),
+])  # fmt: skip
+def test_compilers_that_are_too_old_are_refused(compiler: str, version: str, is_taken: bool) -> None:
+    """GIVEN a compiler THEN one that lacks what the core needs ends the build with what to do."""
+    cmake = shutil.which("cmake", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    if cmake is None:
+        pytest.skip("no CMake")
+    told = [f"-DCMAKE_CXX_COMPILER_ID={compiler}", f"-DCMAKE_CXX_COMPILER_VERSION={version}"]
+    command = [cmake, *told, "-P", str(ROOT / "cmake" / "compiler.cmake")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    assert (done.returncode == 0) == is_taken
+    assert is_taken or f"{compiler} {version}" in done.stderr and "hint: load a newer one" in done.stderr
+
+
+def test_the_build_looks_at_its_compiler() -> None:
+    assert "\ninclude(cmake/compiler.cmake)\n" in (ROOT / "CMakeLists.txt").read_text(encoding="utf-8")
 
 
 def test_runtimes_are_inside() -> None:

@@ -33,7 +33,7 @@ class Antiphon(PythonPackage):
         depends_on("py-rich@13.3:")
         depends_on("py-tomli@2:", when="^python@:3.10")
 
-    conflicts("%gcc@:11", msg="the core is C++20")
+    conflicts("%gcc@:10", msg="the core is C++20")
     conflicts("platform=darwin", msg="Antiphon is for Linux")
     conflicts("platform=windows", msg="Antiphon is for Linux")
 
