@@ -165,6 +165,30 @@ def test_exit_codes_and_errors_of_commands(lab: Lab) -> None:
         lab.execute("node09", ["true"])
 
 
+RUN_BY_A_LAUNCHER = """
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from antiphon.lab import Lab, load_cluster
+mpi = SimpleNamespace(family="mpich", version="5.0", prefix=None, launcher=Path(sys.argv[1]))
+with Lab(load_cluster().with_options(nodes=2)) as lab:
+    print(lab.mpirun(mpi, 2, ["hostname"]).check().stdout, end="")
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs a mount")
+def test_launchers_reach_nodes_where_nothing_may_be_run_from_the_labs_folder(namespaces: None, tmp_path: Path) -> None:
+    """GIVEN a /run that is mounted noexec, as Debian's initramfs does THEN a launcher's remote shell still starts."""
+    launcher = tmp_path / "mpiexec"
+    launcher.write_text('#!/bin/sh\nexec "$4" node02 hostname\n')
+    launcher.chmod(0o755)
+    mounted = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o noexec,mode=755 tmpfs "$0" && exec "$@"']
+    command = [*mounted, str(state.root_dir().parent), sys.executable, "-c", RUN_BY_A_LAUNCHER, str(launcher)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, check=False)
+    assert done.stdout == "node02\n", done.stderr
+
+
 def test_a_name_is_taken_until_down(cluster: Callable[..., ClusterSpec]) -> None:
     with Lab(cluster(nodes=1), name="test-name"), pytest.raises(AntiphonError, match="up already"):
         Lab(cluster(nodes=1), name="test-name").up()

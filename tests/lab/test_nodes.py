@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from antiphon.lab import ClusterSpec, Lab
+from antiphon.lab.node import remote_shell
 from antiphon.lab.recipes import launcher_env
 from antiphon.mpi import Mpi, discover, launch
 
@@ -43,7 +44,7 @@ def on_first(nodes: Lab, mpi: Mpi, tmp_path: Path) -> Callable[..., Answer]:
     def run(*words: str, hosts: list[str] | None = None) -> Answer:
         hostfile = tmp_path / "hosts"
         hostfile.write_text("".join(f"{host} slots=1\n" for host in hosts or nodes.spec.node_names()))
-        agent = nodes.state_dir / "agent"
+        agent = remote_shell(nodes.state_dir)
         how = {"openmpi": f"--prtemca plm_ssh_agent {agent} --mca pml ob1 --mca btl tcp,self",
                "mpich": f"-launcher ssh -launcher-exec {agent}"}[mpi.family]  # fmt: skip
         env = launcher_env(mpi, {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)})

@@ -22,6 +22,7 @@ from typing import IO, Any
 from antiphon import output
 from antiphon.errors import AntiphonError
 from antiphon.lab import channel, clusters, recipes, state
+from antiphon.lab.node import remote_shell
 from antiphon.lab.outputs import Outputs, supervise
 from antiphon.lab.spec import ClusterSpec
 from antiphon.placement.document import Placement
@@ -105,7 +106,6 @@ class Lab:
     def up(self, keep: bool = False) -> None:
         """Make the lab. With `keep` it outlives this process, until `down`."""
         state_dir = state.create(self.name)
-        _write_agent(state_dir)
         # The log is opened once, because a holder that fails removes the directory, and its message would be lost.
         with open(state_dir / "holder.log", "w+b", buffering=0) as log:
             try:
@@ -263,8 +263,8 @@ class Lab:
             placement=placement,
         )
         _warn_once(recipes.trouble(mpi, job.transport, job.n_ranks))
-        host_file, remote_shell = self.state_dir / f"hosts-{run}", self.state_dir / "agent"
-        launch = recipes.build(mpi, job, self.spec.node_names(), host_file, remote_shell, os.environ)
+        host_file, names = self.state_dir / f"hosts-{run}", self.spec.node_names()
+        launch = recipes.build(mpi, job, names, host_file, remote_shell(self.state_dir), os.environ)
         host_file.write_text(launch.hosts, encoding="ascii")
         how: dict[str, Any] = {"timeout_s": timeout_s, "capture": capture, "on_stdout": on_stdout, "cwd": cwd}
         try:
@@ -335,11 +335,3 @@ def _holder_env() -> dict[str, str]:
     package_parent = str(Path(__file__).resolve().parents[2])
     env["PYTHONPATH"] = ":".join(filter(None, [package_parent, env.get("PYTHONPATH")]))
     return env
-
-
-def _write_agent(state_dir: Path) -> None:
-    """Write a script that MPI launchers take for ssh."""
-    path = state_dir / "agent"
-    words = [sys.executable, "-E", "-s", "-S", str(Path(__file__).with_name("agent.py")), str(state_dir)]
-    path.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n', encoding="utf-8")
-    path.chmod(0o700)

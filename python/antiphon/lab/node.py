@@ -6,9 +6,11 @@ from __future__ import annotations
 import contextlib
 import os
 import selectors
+import shlex
 import signal
 import socket
 import subprocess
+import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -48,6 +50,7 @@ def mount_private(plan: NodePlan) -> None:
     temporary = kernel.MS_NOSUID | kernel.MS_NODEV
     kernel.mount("tmpfs", "/dev/shm", "tmpfs", temporary, "mode=1777")
     kernel.mount("tmpfs", str(temporary_dir(plan.state_dir)), "tmpfs", temporary, "mode=1777")
+    _write_agent(plan.state_dir)
     # Containers may refuse a fresh /proc or /sys. Programs then see the host's, which only matters for what they print.
     system = kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC
     for kind, target in (("proc", "/proc"), ("sysfs", "/sys")):
@@ -59,6 +62,19 @@ def mount_private(plan: NodePlan) -> None:
 
 def temporary_dir(state_dir: Path) -> Path:
     return state_dir / "tmp"
+
+
+def remote_shell(state_dir: Path) -> Path:
+    """Returns the script that MPI launchers take for ssh, as nodes see it."""
+    return temporary_dir(state_dir) / ".agent"
+
+
+def _write_agent(state_dir: Path) -> None:
+    """Write the script into a file system of the node's own: the host's /run and /tmp may be mounted noexec."""
+    path = remote_shell(state_dir)
+    words = [sys.executable, "-E", "-s", "-S", str(Path(__file__).with_name("agent.py")), str(state_dir)]
+    path.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n', encoding="utf-8")
+    path.chmod(0o700)
 
 
 def set_up_network(plan: NodePlan) -> None:
