@@ -57,6 +57,15 @@ def wait_until(condition: Callable[[], bool], timeout_s: float = 5.0) -> bool:
     return condition()
 
 
+def run_python(code: str, *arguments: str, prefix: list[str]) -> str:
+    """Returns what another Python, started by `prefix`, prints."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [*prefix, sys.executable, "-c", code, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 def test_sixteen_nodes_start_quickly_and_are_apart(cluster: Callable[..., ClusterSpec]) -> None:
     before = interfaces(), mounts()
     started = time.monotonic()
@@ -150,6 +159,31 @@ def test_a_command_ends_with_who_asked_for_it_and_after_its_time(lab: Lab, progr
     assert "sleep" not in programs.running(lab, 1)
 
 
+def test_programs_hear_an_interrupt(lab: Lab) -> None:
+    """GIVEN holders that ignore Ctrl-C's signal THEN what runs on nodes and beside the switches does not."""
+    for node in (1, "switch"):
+        ignored = lab.execute(node, ["grep", "SigIgn", "/proc/self/status"]).check().stdout.split()[1]
+        assert not int(ignored, 16) & 1 << (signal.SIGINT - 1)
+
+
+HOST_UNMOUNTS = """
+import subprocess, sys
+from antiphon.lab import Lab, load_cluster
+folder = sys.argv[1]
+subprocess.run(["mount", "-t", "tmpfs", "tmpfs", folder], check=True)
+with Lab(load_cluster().with_options(nodes=1)) as lab:
+    assert folder in lab.execute(1, ["cat", "/proc/self/mounts"]).check().stdout
+    subprocess.run(["umount", folder], check=True)
+    assert folder not in lab.execute(1, ["cat", "/proc/self/mounts"]).check().stdout
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs a mount")
+def test_a_lab_does_not_keep_what_the_host_unmounts(namespaces: None, tmp_path: Path) -> None:
+    """GIVEN a host with shared mounts, as systemd's are WHEN it unmounts one THEN nodes lose it as well."""
+    run_python(HOST_UNMOUNTS, str(tmp_path), prefix=["unshare", "--mount", "--propagation", "shared"])
+
+
 def test_a_command_that_ignores_the_polite_request_is_killed(lab: Lab) -> None:
     result = lab.execute(2, ["sh", "-c", "trap '' TERM; while :; do sleep 0.1; done"], timeout_s=0.2)
     assert result.timed_out
@@ -183,10 +217,8 @@ def test_launchers_reach_nodes_where_nothing_may_be_run_from_the_labs_folder(nam
     launcher.write_text('#!/bin/sh\nexec "$4" node02 hostname\n')
     launcher.chmod(0o755)
     mounted = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o noexec,mode=755 tmpfs "$0" && exec "$@"']
-    command = [*mounted, str(state.root_dir().parent), sys.executable, "-c", RUN_BY_A_LAUNCHER, str(launcher)]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, check=False)
-    assert done.stdout == "node02\n", done.stderr
+    run = run_python(RUN_BY_A_LAUNCHER, str(launcher), prefix=[*mounted, str(state.root_dir().parent)])
+    assert run == "node02\n"
 
 
 def test_a_name_is_taken_until_down(cluster: Callable[..., ClusterSpec]) -> None:

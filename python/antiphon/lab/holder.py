@@ -201,7 +201,8 @@ class Init:
 
     def _make_switch_namespace(self) -> None:
         kernel.unshare(kernel.CLONE_NEWNET | kernel.CLONE_NEWNS)
-        kernel.mount("none", "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
+        # What the host mounts and unmounts is so in the lab, too; what the lab mounts stays in it.
+        kernel.mount("none", "/", None, kernel.MS_REC | kernel.MS_SLAVE)
         for name in ("iptables", "ip6tables", "arptables"):
             node.write_sysctl(f"net/bridge/bridge-nf-call-{name}", "0")
         node.write_sysctl("net/ipv6/conf/all/disable_ipv6", "1")
@@ -248,7 +249,7 @@ class Init:
             try:
                 for fd in (self.watch_fd, self.guardian.ready_fd, ready_read):
                     os.close(fd)
-                signal.signal(signal.SIGTERM, signal.SIG_DFL)
+                _default_signals()
                 kernel.set_process_name(f"lab-{SWITCH}")
                 server = node.NodeServer(SWITCH, self.state_dir)
                 os.write(ready_write, b'{"notes": []}')
@@ -292,9 +293,15 @@ class Init:
         state.remove(self.state_dir)
 
 
+def _default_signals() -> None:
+    """Undo what a holder does with signals: programs would inherit that they ignore Ctrl-C's."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def _run_node(plan: node.NodePlan, go: int, ready: int) -> NoReturn:
     try:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        _default_signals()
         node.separate(plan)
         os.write(ready, b"1")
         if os.read(go, 1) != b"1":
