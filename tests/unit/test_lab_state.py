@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from antiphon.errors import AntiphonError
-from antiphon.lab import holder, state
+from antiphon.lab import Lab, holder, state
 
 
 @pytest.fixture
@@ -74,6 +75,41 @@ def test_all_settings_are_restored(root: Path, time_slice: Path, monkeypatch: py
     assert (time_slice.read_text(), share.read_text()) == ("100", "950000")
 
 
+@pytest.fixture
+def share(time_slice: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Stands for the kernel's other file."""
+    file = time_slice.with_name("sched_rt_runtime_us")
+    file.write_text("950000")
+    monkeypatch.setattr(state, "_SETTINGS", {str(time_slice): "1", str(file): "985000"})
+    monkeypatch.setattr(state, "_DEFAULTS", {str(time_slice): "0", str(file): "950000"})
+    return file
+
+
+def test_labs_of_two_root_directories_do_not_take_each_others_settings_for_the_hosts(
+    root: Path, time_slice: Path, share: Path
+) -> None:
+    """GIVEN a machine and a container of it, which share the kernel's settings and not /run WHEN labs of both overlap
+    THEN the machine has its own settings, or the kernel's defaults, after the last one.
+    """
+    inside = root / "container"
+    inside.mkdir()
+    me = state.ProcessId.of(os.getpid())
+    assert state.borrow_scheduling(root, me)
+    assert state.borrow_scheduling(inside, me)
+    state.give_scheduling_back(root, me)
+    assert (time_slice.read_text(), share.read_text()) == ("100", "950000")
+    state.give_scheduling_back(inside, me)
+    assert (time_slice.read_text(), share.read_text()) == ("0", "950000")
+
+
+def test_a_time_slice_of_the_host_that_is_as_short_as_a_labs_is_kept(root: Path, time_slice: Path, share: Path) -> None:
+    time_slice.write_text("1")
+    user = state.ProcessId.of(os.getpid())
+    assert state.borrow_scheduling(root, user)
+    state.give_scheduling_back(root, user)
+    assert (time_slice.read_text(), share.read_text()) == ("1", "950000")
+
+
 def test_without_the_right_to_change_it_nothing_is_written(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(state, "_SETTINGS", {str(root / "no folder" / "missing"): "1"})
     assert not state.borrow_scheduling(root, state.ProcessId.of(os.getpid()))
@@ -123,6 +159,14 @@ def test_labs_are_listed_and_dead_ones_removed(root: Path) -> None:
     assert not dead.exists()
     with pytest.raises(AntiphonError, match="'alive' is up already"):
         state.create("alive")
+
+
+def test_a_failed_start_leaves_the_name_free(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", shutil.which("false"))
+    for _ in range(2):
+        with pytest.raises(AntiphonError, match="the lab did not start"):
+            Lab(name="failing").up()
+    assert not (root / "failing").exists()
 
 
 def test_a_lab_that_is_starting_is_left_alone(root: Path) -> None:

@@ -114,8 +114,7 @@ class Guardian:
         finally:
             if init_pid:
                 _end(init_pid)
-            state.give_scheduling_back(self.state_dir.parent, self.identity)
-            state.remove(self.state_dir)
+            state.remove(self.state_dir, self.identity)
         return 0
 
     def _wait(self, init_pid: int) -> None:
@@ -289,8 +288,7 @@ class Init:
             poll.poll()
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        state.give_scheduling_back(self.state_dir.parent, self.guardian.identity)
-        state.remove(self.state_dir)
+        state.remove(self.state_dir, self.guardian.identity)
 
 
 def _default_signals() -> None:

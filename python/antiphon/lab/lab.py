@@ -112,7 +112,7 @@ class Lab:
                 ready_fd = self._start_holder(state_dir, keep, log)
                 self._await_ready(ready_fd, log)
             except BaseException:
-                self._abandon()
+                self._abandon(state_dir, log)
                 raise
         self._state_dir = state_dir
 
@@ -157,8 +157,8 @@ class Lab:
         if "error" in message:
             raise AntiphonError(message["error"], hint=message.get("hint"))
 
-    def _abandon(self) -> None:
-        """Let go of the holder after a failed start; it then removes what there is."""
+    def _abandon(self, state_dir: Path, log: IO[bytes]) -> None:
+        """Let go of the holder after a failed start, and see that the name is free again."""
         self._let_go()
         if self._holder is not None:
             self._holder.terminate()
@@ -168,7 +168,10 @@ class Lab:
                 self._holder.kill()
                 self._holder.wait()
             self._holder = None
-        state.remove_if_stale(state.root_dir() / self.name)
+        # A holder that fails removes the directory itself, and another lab may have taken the name since.
+        with contextlib.suppress(OSError):
+            if os.path.samefile(log.fileno(), state_dir / "holder.log"):
+                state.remove(state_dir)
 
     def _let_go(self) -> None:
         if self._life is not None:

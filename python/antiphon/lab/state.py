@@ -31,6 +31,7 @@ _SETTINGS = {
     "/proc/sys/kernel/sched_rt_runtime_us": "985000",  # On Linux 6.12 and later, measure on a quiet machine.
     "/sys/fs/cgroup/cpu/cpu.rt_runtime_us": "985000",  # This applies where control groups have a share of their own.
 }
+_DEFAULTS = dict(zip(_SETTINGS, ("0", "950000", "950000"), strict=True))  # Of 0, the kernel makes its own time slice.
 _BORROWED_FILE = "scheduling.json"
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 
@@ -141,10 +142,10 @@ def remove_if_stale(state_dir: Path) -> bool:
     return True
 
 
-def remove(state_dir: Path) -> None:
-    """Delete a lab's directory, and restore what it had borrowed."""
+def remove(state_dir: Path, user: ProcessId | None = None) -> None:
+    """Delete a lab's directory, and restore what its user, or a dead one, had borrowed."""
     shutil.rmtree(state_dir, ignore_errors=True)
-    give_scheduling_back(state_dir.parent)
+    give_scheduling_back(state_dir.parent, user)
 
 
 def list_labs() -> list[dict[str, Any]]:
@@ -198,10 +199,16 @@ def give_scheduling_back(root: Path, user: ProcessId | None = None) -> None:
 
 
 def _current_settings() -> dict[str, str]:
+    """Returns what the host has, or the kernel's defaults where a lab of another root directory, as a container's, is
+    up or was killed.
+    """
     found = {}
     for path in _SETTINGS:
         with contextlib.suppress(OSError):
             found[path] = Path(path).read_text(encoding="ascii").strip()
+    labs = [path for path, value in found.items() if value == _SETTINGS[path]]
+    if len(labs) > 1:  # A single one may be the host's own.
+        found.update({path: _DEFAULTS[path] for path in labs})
     return found
 
 
