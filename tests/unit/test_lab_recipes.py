@@ -165,6 +165,23 @@ def test_missing_tools_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     assert "iproute2" in caught.value.hint
 
 
+@pytest.mark.parametrize(
+    ("said", "hint"),
+    [("RTNETLINK answers: Operation not permitted", "--cap-add NET_ADMIN"), ("Unknown device type.", "modprobe")],
+)
+def test_a_refusal_of_the_network_says_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, hint: str
+) -> None:
+    """GIVEN an `ip` without the right to change the network, or without a kernel module THEN the hint is about that."""
+    tool = tmp_path / "ip"
+    tool.write_text(f"#!/bin/sh\necho '{said}' >&2\nexit 1\n")
+    tool.chmod(0o755)
+    monkeypatch.setattr(network, "_SEARCH_PATH", str(tmp_path))
+    with pytest.raises(AntiphonError, match=said) as caught:
+        network.run_batch("ip", ["link set lo up"])
+    assert hint in caught.value.hint
+
+
 class Listening(nullcontext):
     """A lab that is not there, and keeps the number of ranks that it is to start."""
 

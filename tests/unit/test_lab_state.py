@@ -200,3 +200,9 @@ def test_refused_namespaces_name_the_setting(monkeypatch: pytest.MonkeyPatch) ->
     assert "apparmor_restrict_unprivileged_userns" in holder.refused(PermissionError(1, "no")).message
     settings.clear()
     assert "container" in holder.refused(PermissionError(1, "no")).hint
+    settings["/proc/sys/kernel/apparmor_restrict_unprivileged_userns"] = "1\n"
+    asked_of_root = holder.refused(PermissionError(1, "no"), as_root=True)
+    assert "machine" not in asked_of_root.message and "as root" not in asked_of_root.hint
+    assert "apparmor=unconfined" in asked_of_root.hint
+    settings["/proc/sys/user/max_net_namespaces"] = "0\n"
+    assert "max_net_namespaces" in holder.refused(PermissionError(1, "no"), as_root=True).message

@@ -26,6 +26,13 @@ from antiphon.lab import clusters, kernel, network, node, pacing, state, traffic
 from antiphon.lab.spec import ClusterSpec
 
 SWITCH = "switch"
+#: Settings that forbid namespaces: the value that does, and what allows them. Root needs no user namespace.
+_LIMITS_OF_USERS = {
+    "kernel/unprivileged_userns_clone": ("0", "kernel.unprivileged_userns_clone=1"),
+    "kernel/apparmor_restrict_unprivileged_userns": ("1", "kernel.apparmor_restrict_unprivileged_userns=0"),
+    "user/max_user_namespaces": ("0", "user.max_user_namespaces=15000"),
+}
+_LIMITS = {"user/max_net_namespaces": ("0", "user.max_net_namespaces=15000")}
 
 
 class _Stop(Exception):
@@ -51,18 +58,13 @@ def enter_namespaces() -> str:
         Path("/proc/self/uid_map").write_text(f"0 {uid} 1", encoding="ascii")
         Path("/proc/self/gid_map").write_text(f"0 {gid} 1", encoding="ascii")
     except OSError as error:
-        raise refused(error) from None
+        raise refused(error, as_root=uid == 0) from None
     return "user"
 
 
-def refused(error: OSError) -> AntiphonError:
-    """Say which of the usual restrictions blocks namespaces."""
-    reasons = {
-        "kernel/unprivileged_userns_clone": ("0", "kernel.unprivileged_userns_clone=1"),
-        "kernel/apparmor_restrict_unprivileged_userns": ("1", "kernel.apparmor_restrict_unprivileged_userns=0"),
-        "user/max_user_namespaces": ("0", "user.max_user_namespaces=15000"),
-        "user/max_net_namespaces": ("0", "user.max_net_namespaces=15000"),
-    }
+def refused(error: OSError, as_root: bool = False) -> AntiphonError:
+    """Say which of the usual restrictions blocks namespaces, of those that bind this user."""
+    reasons = _LIMITS if as_root else {**_LIMITS_OF_USERS, **_LIMITS}
     for name, (closed, setting) in reasons.items():
         try:
             value = Path("/proc/sys", name).read_text(encoding="ascii").strip()
@@ -71,12 +73,11 @@ def refused(error: OSError) -> AntiphonError:
         if value == closed:
             return AntiphonError(
                 f"this machine does not let users make namespaces ({name.replace('/', '.')} is {value})",
-                hint=f"as root: sysctl -w {setting}   – or run the lab as root",
+                hint=f"as root: sysctl -w {setting}" + ("" if as_root else "   – or run the lab as root"),
             )
     return AntiphonError(
         f"the kernel refuses to make namespaces: {error.strerror or error}",
-        hint="in a container, start it with --privileged, or with --cap-add SYS_ADMIN --cap-add NET_ADMIN "
-        "and a seccomp profile that allows unshare; otherwise run the lab as root",
+        hint=network.CONTAINER_HINT + ("" if as_root else "; otherwise run the lab as root"),
     )
 
 
@@ -89,6 +90,7 @@ class Guardian:
         self.ready_fd = ready_fd
         self.life_fd = life_fd
         self.identity = state.ProcessId.of(os.getpid())
+        self.as_root = os.geteuid() == 0  # In a namespace of its own, every user is root.
 
     def run(self) -> int:
         network.check_tools(self.spec)
@@ -156,7 +158,8 @@ def _run_init(init: Init) -> NoReturn:
     except AntiphonError as error:
         init.report({"error": str(error), "hint": error.hint})
     except OSError as error:
-        problem = refused(error) if kernel.is_refusal(error) else AntiphonError(f"the lab cannot be made: {error}")
+        known = kernel.is_refusal(error)
+        problem = refused(error, init.guardian.as_root) if known else AntiphonError(f"the lab cannot be made: {error}")
         init.report({"error": f"{problem} ({error})", "hint": problem.hint})
     finally:
         os._exit(code)

@@ -15,6 +15,11 @@ from antiphon.lab.spec import ClusterSpec, Loss, Uplink
 SUBNET = "10.77.0"
 PORT_MTU = 1500
 _LONGEST_PACKET_BYTES = 65536
+MODULES_HINT = "the kernel needs these modules; as root: modprobe -a veth bridge sch_tbf"
+CONTAINER_HINT = (
+    "in a container, start it with --privileged, or with --cap-add SYS_ADMIN --cap-add NET_ADMIN "
+    "--security-opt apparmor=unconfined and a seccomp profile that allows unshare"
+)
 _TOOLS = {"ip": "iproute2", "tc": "iproute2"}
 _SEARCH_PATH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin:/usr/bin:/bin"
 
@@ -63,7 +68,7 @@ def run_batch(tool: str, lines: list[str]) -> None:
     if result.returncode != 0 or result.stderr.strip():
         raise AntiphonError(
             f"{tool} refused to set up the network: {_explain(result.stderr, lines)}",
-            hint="the kernel needs these modules; as root: modprobe -a veth bridge sch_tbf",
+            hint=CONTAINER_HINT if "not permitted" in result.stderr else MODULES_HINT,
         )
 
 
