@@ -152,6 +152,22 @@ def test_network_lines_name_each_node_once_and_shape_both_ends() -> None:
     assert any(line.endswith("src 10.77.0.2 congctl cubic") for line in inside)
 
 
+@pytest.mark.parametrize(
+    ("options", "longest_bytes"),
+    [
+        ({"nodes": 2}, 14745),
+        ({"nodes": 2, "port_buffer": "128kb"}, None),
+        ({"switches": [1, 1], "port_buffer": "512kb", "uplink_buffer": "64kb"}, 29491),
+    ],
+)
+def test_packets_with_offloads_fit_twice_into_the_smallest_queue(
+    options: dict[str, Any], longest_bytes: int | None
+) -> None:
+    spec = load_cluster().with_options(**{"rate": "1gbit", "port_buffer": "32kb", **options})
+    limits = [line.split()[-1] for line in network.node_links(spec, 1, "cubic") if "gso_max_size" in line]
+    assert limits == ([str(longest_bytes)] if longest_bytes else [])
+
+
 def test_hardware_addresses_are_local_and_different() -> None:
     addresses = {network.mac(number) for number in range(1, 201)}
     assert len(addresses) == 200

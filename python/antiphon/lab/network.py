@@ -149,9 +149,11 @@ def node_links(spec: ClusterSpec, number: int, congestion_control: str) -> list[
         f"route replace {net} dev eth0 proto kernel scope link src {address(number)} congctl {congestion_control}",
         "route add 224.0.0.0/4 dev eth0",
     ]
-    if spec.offloads and spec.burst_bytes < _LONGEST_PACKET_BYTES:
-        # A longer packet than the burst would be cut into frames by the link, which takes as long as sending frames.
-        lines.append(f"link set eth0 gso_max_size {spec.burst_bytes * 9 // 10}")
+    # The link cuts packets that are longer than its burst into frames, which takes as long as sending frames. A queue
+    # that holds only one packet drops the next.
+    longest_bytes = min(spec.burst_bytes, spec.smallest_buffer_bytes // 2)
+    if spec.offloads and longest_bytes < _LONGEST_PACKET_BYTES:
+        lines.append(f"link set eth0 gso_max_size {longest_bytes * 9 // 10}")
     lines += [
         f"neigh replace {address(other)} lladdr {mac(other)} dev eth0 nud permanent"
         for other in range(1, spec.nodes + 1)

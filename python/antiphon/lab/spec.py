@@ -117,6 +117,11 @@ class ClusterSpec:
         """Returns the payload that TCP can carry over one node's link."""
         return int(self.rate_bits_per_s * PAYLOAD_SHARE)
 
+    @property
+    def smallest_buffer_bytes(self) -> int:
+        """Returns the shortest queue that a packet may meet."""
+        return min(self.port_buffer_bytes, self.node_buffer_bytes, *(uplink.buffer_bytes for uplink in self.uplinks))
+
     def node_name(self, number: int) -> str:
         return f"node{number:02d}"
 
@@ -290,8 +295,8 @@ def _check(spec: ClusterSpec) -> None:
         raise AntiphonError(f"too many nodes: {spec.nodes}", hint=f"a lab has at most {MAX_NODES} nodes")
     if not 1 <= spec.ranks_per_node <= MAX_RANKS_PER_NODE:
         raise AntiphonError(f"ranks per node must be 1 to {MAX_RANKS_PER_NODE}, not {spec.ranks_per_node}")
-    if spec.burst_bytes < 1600 or spec.port_buffer_bytes < 1600:
-        raise AntiphonError("burst and port buffer must hold at least one frame", hint="give at least 2kb")
+    if min(spec.burst_bytes, spec.smallest_buffer_bytes) < 1600:
+        raise AntiphonError("burst and each buffer must hold at least one frame", hint="give at least 2kb")
     _check_tree(spec)
     _check_loss(spec)
     for one in spec.traffic:
