@@ -202,9 +202,10 @@ def test_exit_codes_and_errors_of_commands(lab: Lab) -> None:
 RUN_BY_A_LAUNCHER = """
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 from antiphon.lab import Lab, load_cluster
-mpi = SimpleNamespace(family="mpich", version="5.0", prefix=None, launcher=Path(sys.argv[1]))
+from antiphon.mpi import Mpi
+library = Path("/usr/lib/libmpi.so.12")
+mpi = Mpi("mpich", "mpich", "MPICH", "5.0", "", library.name, Path("/usr"), library, launcher=Path(sys.argv[1]))
 with Lab(load_cluster().with_options(nodes=2)) as lab:
     print(lab.mpirun(mpi, 2, ["hostname"]).check().stdout, end="")
 """

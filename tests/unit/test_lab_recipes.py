@@ -32,6 +32,7 @@ class FakeMpi:
     libmpi: Path = Path("/opt/mpi/lib/libmpi.so")
     vendor: str = ""
     device: str = ""
+    name: str = "MPICH"
 
 
 def launch(mpi: FakeMpi, n_ranks: int = 2, map_by: str = "node", **environment: str) -> recipes.LabLaunch:

@@ -25,6 +25,7 @@ from antiphon.lab import channel, clusters, recipes, state
 from antiphon.lab.node import remote_shell
 from antiphon.lab.outputs import Outputs, supervise
 from antiphon.lab.spec import ClusterSpec
+from antiphon.mpi import Mpi
 from antiphon.placement.document import Placement
 
 _START_TIMEOUT_S = 60
@@ -240,7 +241,7 @@ class Lab:
 
     def mpirun(
         self,
-        mpi: recipes.MpiLike,
+        mpi: Mpi,
         n_ranks: int | None,
         argv: Sequence[str | os.PathLike[str]],
         *,

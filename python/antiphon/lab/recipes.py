@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from antiphon.errors import AntiphonError
+from antiphon.mpi.library import Mpi
 from antiphon.placement import launchers
 from antiphon.placement.document import Placement
 
@@ -18,19 +18,6 @@ TRANSPORTS = {"openmpi": ("tcp",), "mpich": ("ofi", "ucx")}
 # These are variables of a job or launcher that this process itself may be part of.
 _FOREIGN = ("PMIX_", "PRTE_", "PMI_", "HYDI_", "HYDRA_", "OMPI_COMM_", "MPI_LOCAL",
             "SLURM_", "PBS_", "LSB_", "FLUX_", "PE_HOSTFILE")  # fmt: skip
-
-
-class MpiLike(Protocol):
-    """The part of antiphon.mpi.Mpi that is needed here."""
-
-    @property
-    def family(self) -> str: ...
-    @property
-    def version(self) -> str: ...
-    @property
-    def prefix(self) -> Path | None: ...
-    @property
-    def launcher(self) -> Path | None: ...
 
 
 @dataclass(frozen=True)
@@ -66,7 +53,7 @@ class LabLaunch:
     transport: str
 
 
-def choose_transport(mpi: MpiLike, transport: str | None) -> str:
+def choose_transport(mpi: Mpi, transport: str | None) -> str:
     """Returns the requested transport, or the first that the library has."""
     if mpi.family not in TRANSPORTS:
         raise AntiphonError(
@@ -81,10 +68,10 @@ def choose_transport(mpi: MpiLike, transport: str | None) -> str:
     return transport
 
 
-def _possible_transports(mpi: MpiLike) -> tuple[str, ...]:
+def _possible_transports(mpi: Mpi) -> tuple[str, ...]:
     """Reads the transports from what MPICH says it was built with: `ch4:ucx`, `ch4:ucx ofi`; ch3 leaves no choice."""
-    said = re.search(r"MPICH Device:\s*([\w:, ]+?)\s+MPICH ", getattr(mpi, "vendor", ""))
-    device, _, built = (said.group(1) if said else getattr(mpi, "device", "")).partition(":")
+    said = re.search(r"MPICH Device:\s*([\w:, ]+?)\s+MPICH ", mpi.vendor)
+    device, _, built = (said.group(1) if said else mpi.device).partition(":")
     if device == "ch3":
         return ("ch3",)
     netmods = built.replace(",", " ").split()
@@ -94,12 +81,12 @@ def _possible_transports(mpi: MpiLike) -> tuple[str, ...]:
     return tuple(name for name in netmods if name in TRANSPORTS[mpi.family]) or tuple(TRANSPORTS[mpi.family])
 
 
-def _stays_in_finalize(mpi: MpiLike) -> bool:
+def _stays_in_finalize(mpi: Mpi) -> bool:
     """MPICH 4.0's ranks may wait in MPI_Finalize, over UCX's TCP, for answers of others that listen no more."""
-    return mpi.family == "mpich" and mpi.version.startswith("4.0") and "MPICH" in getattr(mpi, "name", "MPICH")
+    return mpi.family == "mpich" and mpi.version.startswith("4.0") and "MPICH" in mpi.name
 
 
-def trouble(mpi: MpiLike, transport: str, n_ranks: int) -> str | None:
+def trouble(mpi: Mpi, transport: str, n_ranks: int) -> str | None:
     """Returns a warning about a transport with which runs are known not to end, or None."""
     if transport != "ucx" or n_ranks < 3 or not _stays_in_finalize(mpi):
         return None
@@ -120,28 +107,20 @@ def rank_command(job: Job) -> list[str]:
     return ["/usr/bin/env", *settings, *job.argv] if settings else list(job.argv)
 
 
-def launcher_env(mpi: MpiLike, inherited: Mapping[str, str]) -> dict[str, str]:
+def launcher_env(mpi: Mpi, inherited: Mapping[str, str]) -> dict[str, str]:
     """Returns the caller's environment with this MPI's programs and libraries first."""
     env = {key: value for key, value in inherited.items() if not key.startswith(_FOREIGN) and key != "LD_PRELOAD"}
     bin_dir = str(Path(str(mpi.launcher)).parent)
     env["PATH"] = ":".join([bin_dir, env.get("PATH", "/usr/bin:/bin")])
-    lib_dir = library_dir(mpi)
+    lib_dir = mpi.libmpi.parent
     # Directories that the linker searches anyway are left out: in first place they would displace other libraries.
-    if lib_dir is not None and not str(lib_dir).startswith(("/usr/lib", "/lib")):
+    if not str(lib_dir).startswith(("/usr/lib", "/lib")):
         env["LD_LIBRARY_PATH"] = ":".join(filter(None, [str(lib_dir), env.get("LD_LIBRARY_PATH")]))
     return env
 
 
-def library_dir(mpi: MpiLike) -> Path | None:
-    libmpi = getattr(mpi, "libmpi", None)
-    given = getattr(mpi, "libdir", None)
-    if given is not None:
-        return Path(given)
-    return Path(libmpi).parent if libmpi is not None else None
-
-
 def build(
-    mpi: MpiLike, job: Job, hosts: Sequence[str], host_file: Path, remote_shell: Path, env: Mapping[str, str]
+    mpi: Mpi, job: Job, hosts: Sequence[str], host_file: Path, remote_shell: Path, env: Mapping[str, str]
 ) -> LabLaunch:
     """Returns the launcher's command line for a job on `hosts`, in this order."""
     if mpi.launcher is None:
@@ -159,7 +138,7 @@ def build(
 
 
 def _openmpi(
-    mpi: MpiLike,
+    mpi: Mpi,
     job: Job,
     hosts: Sequence[str],
     per_node: int,
@@ -181,7 +160,7 @@ def _openmpi(
         # Open MPI 4's daemons would take a second path to the library for a foreign library.
         argv += ["--mca", "btl_tcp_if_include", "eth0", "--mca", "oob_tcp_if_include", "eth0"]
     argv += ["--allow-run-as-root", *rank_command(job)]
-    if not version_4 and mpi.prefix is not None and not str(mpi.prefix).startswith("/usr"):
+    if not version_4 and not str(mpi.prefix).startswith("/usr"):
         env.setdefault("OPAL_PREFIX", str(mpi.prefix))
     return LabLaunch(argv, env, lines, "tcp (pml ob1, btl tcp)")
 
@@ -195,7 +174,7 @@ def _places(job: Job, host_file: Path, launcher: str) -> tuple[list[str], str]:
 
 
 def _mpich(
-    mpi: MpiLike,
+    mpi: Mpi,
     job: Job,
     hosts: Sequence[str],
     per_node: int,
