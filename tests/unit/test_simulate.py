@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections import Counter
 from xml.etree import ElementTree
 
@@ -13,6 +14,7 @@ import pytest
 from antiphon import core
 from antiphon.cluster import files
 from antiphon.errors import AntiphonError
+from antiphon.lab import kernel
 from antiphon.patterns import Pattern, compiled
 from antiphon.simulate import ns3, platform, smpi, trace
 
@@ -141,6 +143,31 @@ def test_smpi_agrees_with_the_model_where_the_wire_alone_counts(tmp_path):
 def test_a_simulation_that_takes_too_long_is_ended(tmp_path):
     with pytest.raises(AntiphonError, match="longer than"):
         smpi.run(smpi.find(), plan_of("alltoall", "rotated", 12, 1 << 20), files.load("10gbe-12"), 1, 0.01)
+
+
+def test_a_simulation_that_takes_too_long_leaves_no_process(tmp_path):
+    """GIVEN a simulator that is a script with the real one behind it, as smpirun is THEN that ends as well."""
+    script, number = tmp_path / "smpirun", tmp_path / "number"
+    script.write_text(f"#!/bin/sh\nsleep 300 &\necho $! > {number}\nwait\n")
+    script.chmod(0o755)
+    with pytest.raises(AntiphonError, match="longer than 1 s"):
+        smpi.run(script, plan_of("bcast", "chain", 3, 1000), files.load("10gbe-12"), 1, 1)
+    pid, deadline = int(number.read_text()), time.monotonic() + 5
+    while kernel.process_start_time(pid) is not None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert kernel.process_start_time(pid) is None
+
+
+def test_the_kept_program_for_ns3_is_used_again_whatever_the_umask(tmp_path):
+    compiler, program = tmp_path / "g++", tmp_path / "program"
+    compiler.write_text('#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done\necho program > "$2"\n')
+    compiler.chmod(0o755)
+    before = os.umask(0o002)
+    try:
+        ns3._compile(str(compiler), program)
+    finally:
+        os.umask(before)
+    assert ns3._may_be_run(program) and os.access(program, os.X_OK)
 
 
 def test_ns3_is_for_one_rank_a_node(tmp_path):

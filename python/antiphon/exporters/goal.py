@@ -16,7 +16,7 @@ from antiphon import core
 from antiphon.errors import AntiphonError
 from antiphon.explain.options import call_of_options
 from antiphon.exporters import Exported, _goal_reader
-from antiphon.simulate.pieces import requirements, sizes_of, tags_of, window_of
+from antiphon.simulate.pieces import matches, requirements, sizes_of, tags_of, window_of
 
 SUMMARY = "GOAL: a collective's schedule for LogGOPSim and other simulators"
 
@@ -81,7 +81,7 @@ def render(plan: Mapping[str, Any]) -> str:
             f"the schedule has {pieces} pieces of operations; at most {_MOST_PIECES} are written",
             hint="ask for fewer ranks, or larger pieces with --algorithm",
         )
-    tags = tags_of(schedules, "GOAL")
+    tags = tags_of(matches(schedules, "GOAL"))
     lines = [
         f"num_ranks {size}",
         "",

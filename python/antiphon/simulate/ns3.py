@@ -12,7 +12,6 @@ import shutil
 import stat
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from typing import Any
 from antiphon.cluster.spec import ClusterSpec
 from antiphon.errors import EXIT_FAILURE, AntiphonError
 from antiphon.simulate import smpi, trace
+from antiphon.simulate.replay import Simulated, replay
 
 SOURCE = Path(__file__).with_name("data") / "ns3_replay.cpp"
 _HEADERS = Path("/usr/include/ns3/core-module.h")
@@ -67,12 +67,12 @@ def _compile(compiler: str, program: Path) -> None:
                 hint="ns-3 3.37 is known to work (Debian 12)",
                 exit_code=EXIT_FAILURE,
             )
+        # The user's umask may let a group write, and such a program would not be run (_may_be_run).
+        made.chmod(0o755)
         made.replace(program)
 
 
-def run(
-    program: Path, plan: Mapping[str, Any], spec: ClusterSpec, ranks_per_node: int, timeout_s: float
-) -> smpi.Simulated:
+def run(program: Path, plan: Mapping[str, Any], spec: ClusterSpec, ranks_per_node: int, timeout_s: float) -> Simulated:
     """Replays the plan's schedules, one rank a node."""
     if ranks_per_node > 1 or plan["size"] > MOST_NODES:
         raise AntiphonError(
@@ -81,22 +81,12 @@ def run(
         )
     listed = trace.actions(plan, trace.Work(smpi.COPY_NS, smpi.REDUCE_NS))
     text = "\n".join([*_settings(spec), *_platform(spec, len(listed)), *(line for one in listed for line in one)])
-    began = time.monotonic()
-    try:
-        ended = subprocess.run(
-            [str(program)], input=text + "\n", capture_output=True, text=True, timeout=timeout_s, check=False
-        )
-    except subprocess.TimeoutExpired:
-        raise AntiphonError(
-            f"the simulation took longer than {timeout_s:g} s",
-            hint="ask for fewer --ranks or less --bytes, or allow more with --timeout",
-            exit_code=EXIT_FAILURE,
-        ) from None
+    ended = replay([str(program)], timeout_s, text + "\n")
     rounds = ended.stdout.split()
-    if ended.returncode or len(rounds) != ROUNDS:
+    if ended.exit_code or len(rounds) != ROUNDS:
         said = (ended.stderr.splitlines() or ["without a word"])[-1]
-        raise AntiphonError(f"ns-3 ended with {ended.returncode}: {said}", exit_code=EXIT_FAILURE)
-    return smpi.Simulated(float(rounds[-1]), time.monotonic() - began)
+        raise AntiphonError(f"ns-3 ended with {ended.exit_code}: {said}", exit_code=EXIT_FAILURE)
+    return Simulated(float(rounds[-1]), ended.took_s)
 
 
 def _settings(spec: ClusterSpec) -> Iterator[str]:

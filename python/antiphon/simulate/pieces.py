@@ -7,7 +7,7 @@ So nothing depends on the order of arrival, and simulators that know no pieces c
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from antiphon.errors import AntiphonError
@@ -57,11 +57,11 @@ def matches(schedules: Sequence[Mapping[str, Any]], what: str) -> Iterator[tuple
                 taken[key] += 1
 
 
-def tags_of(schedules: Sequence[Mapping[str, Any]], what: str) -> dict[Place, int]:
-    """Returns a tag for each piece of a message, equal on both sides, and different for each two ranks."""
+def tags_of(matched: Iterable[tuple[Place, Place]]) -> dict[Place, int]:
+    """Returns a tag for each piece of the matches, equal on both sides, and different for each two ranks."""
     tags: dict[Place, int] = {}
     used: dict[tuple[int, int], int] = defaultdict(int)
-    for sender, receiver in matches(schedules, what):
+    for sender, receiver in matched:
         pair = (sender[0], receiver[0])
         tags[sender] = tags[receiver] = used[pair]
         used[pair] += 1

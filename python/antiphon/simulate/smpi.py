@@ -5,30 +5,19 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 import tempfile
-import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from antiphon.cluster.spec import ClusterSpec
 from antiphon.errors import EXIT_FAILURE, AntiphonError
 from antiphon.simulate import platform, trace
+from antiphon.simulate.replay import Simulated, replay
 
 #: What copying and reducing a byte cost, in nanoseconds, as in the model's guess.
 COPY_NS, REDUCE_NS = 0.25, 0.5
 _INSTALL = "install SimGrid, as `apt-get install libsimgrid-dev`, or name its smpirun with --smpirun"
-
-
-@dataclass(frozen=True)
-class Simulated:
-    """The simulator's answer."""
-
-    seconds: float
-    #: What the simulation itself took.
-    took_s: float
 
 
 def find(named: Path | None = None) -> Path:
@@ -49,25 +38,17 @@ def run(smpirun: Path, plan: Mapping[str, Any], spec: ClusterSpec, ranks_per_nod
         command = [str(smpirun), "-np", str(len(listed)), "-platform", files["platform"], "-hostfile", files["hosts"]]
         command += [f"--cfg={name}:{value}" for name, value in platform.settings_of(spec).items()]
         command += ["--log=no_loc", "-replay", files["traces"]]
-        began = time.monotonic()
-        try:
-            ended = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, check=False, cwd=folder)
-        except subprocess.TimeoutExpired:
-            raise AntiphonError(
-                f"the simulation took longer than {timeout_s:g} s",
-                hint="ask for fewer --ranks or less --bytes, or allow more with --timeout",
-                exit_code=EXIT_FAILURE,
-            ) from None
+        ended = replay(command, timeout_s, folder=Path(folder))
     said = re.search(r"Simulation time ([0-9.e+-]+)", ended.stdout + ended.stderr)
-    if ended.returncode != 0 or said is None:
+    if ended.exit_code != 0 or said is None:
         lines = [line for line in (ended.stdout + ended.stderr).splitlines() if line.strip()]
         critical = [line for line in lines if "CRITICAL" in line] or lines[-1:]
         raise AntiphonError(
-            f"{smpirun} ended with {ended.returncode}: {' '.join(critical[:1])}",
+            f"{smpirun} ended with {ended.exit_code}: {' '.join(critical[:1])}",
             hint="SimGrid 3.32 is known to work: `smpirun -version` says what this is",
             exit_code=EXIT_FAILURE,
         )
-    return Simulated(float(said[1]), time.monotonic() - began)
+    return Simulated(float(said[1]), ended.took_s)
 
 
 def work_of(spec: ClusterSpec, ranks_per_node: int) -> trace.Work:

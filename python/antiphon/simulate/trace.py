@@ -88,8 +88,9 @@ def _graph(plan: Mapping[str, Any]) -> dict[Place, _Piece]:
                     piece.after.append(pieces[rank, number, k - window_of(op)])
                 needed = requirements(k, op.get("after", []), counts)
                 piece.after += [pieces[rank, other, one] for other, one in needed]
-    tags = tags_of(schedules, _WHAT)
-    for sender, receiver in matches(schedules, _WHAT):
+    matched = list(matches(schedules, _WHAT))
+    tags = tags_of(matched)
+    for sender, receiver in matched:
         pieces[sender].partner, pieces[receiver].partner = pieces[receiver], pieces[sender]
         pieces[sender].tag = pieces[receiver].tag = tags[sender]
     return pieces
