@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import antiphon
+from antiphon import cli
 from antiphon.errors import AntiphonError
 from antiphon.mpi import Mpi, launch
 from antiphon.mpi.launch import Settings, check_settings, launch_command, rank_environment, read_hostfile, srun_command
@@ -31,6 +33,19 @@ def objects(tmp_path, monkeypatch):
         (tmp_path / f"libantiphon-{abi}.so").touch()
     monkeypatch.setenv("ANTIPHON_LIB_DIR", str(tmp_path))
     return tmp_path
+
+
+def test_the_parts_of_an_editable_installation_are_not_beside_the_sources(tmp_path, monkeypatch, capsys):
+    """GIVEN a package of two folders, as `pip install -e .` makes it THEN lib and include are found in the second."""
+    sources, built = tmp_path / "sources", tmp_path / "built"
+    for folder in (sources, built / "lib", built / "include"):
+        folder.mkdir(parents=True)
+    (built / "include" / "antiphon.h").touch()
+    monkeypatch.delenv("ANTIPHON_LIB_DIR")
+    monkeypatch.setattr(antiphon, "__path__", [str(sources), str(built)])
+    assert launch.lib_dir() == built / "lib"
+    assert cli.main(["prefix", "--include"]) == 0
+    assert capsys.readouterr().out == f"{built / 'include'}\n"
 
 
 def test_open_mpi():

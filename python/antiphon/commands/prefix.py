@@ -12,7 +12,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from antiphon import output
+from antiphon import output, places
 from antiphon.mpi.launch import lib_dir
 
 #: What there is below the prefix.
@@ -23,8 +23,9 @@ def prefix() -> Path:
     """Returns the directory that has include/ and share/: the package, or the system's where a distribution installed
     it.
     """
-    package = Path(__file__).resolve().parents[1]
-    return next((path for path in (package, *package.parents) if (path / "include" / "antiphon.h").is_file()), package)
+    packages = places.packages()
+    folders = [*packages, *packages[0].parents]
+    return next((folder for folder in folders if (folder / "include" / "antiphon.h").is_file()), packages[0])
 
 
 def place(name: str) -> Path:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import ctypes
 import functools
 import json
-from pathlib import Path
 from typing import Any
 
+from antiphon import places
 from antiphon.errors import AntiphonError
 
-LIBRARY = Path(__file__).parent.parent / "lib" / "libantiphon_core.so"
+LIBRARY = places.compiled() / "libantiphon_core.so"
 
 
 class CoreError(AntiphonError):

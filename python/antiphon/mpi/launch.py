@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from antiphon import core
+from antiphon import core, places
 from antiphon.errors import AntiphonError
 from antiphon.mpi import jobs, preload
 from antiphon.mpi.hosts import Hosts, merged
@@ -157,7 +157,7 @@ def check_written(variables: Mapping[str, str], *sources: str | Path | None) -> 
 def lib_dir() -> Path:
     """Where the preload objects are: inside the package, or where ANTIPHON_LIB_DIR says (a build tree)."""
     override = os.environ.get("ANTIPHON_LIB_DIR")
-    return Path(override).absolute() if override else Path(__file__).resolve().parent.parent / "lib"
+    return Path(override).absolute() if override else places.compiled()
 
 
 def preload_object(abi: str) -> Path:
