@@ -33,8 +33,10 @@ install(FILES ${PROJECT_BINARY_DIR}/layout/lib DESTINATION ${package})
 # A folder that Python does not search by itself is named in the command. Distributions' packages have the prefix /usr.
 set(search "")
 if(NOT CMAKE_INSTALL_PREFIX STREQUAL "/usr" OR NOT ANTIPHON_PYTHON_DIR MATCHES "/(dist|site)-packages$")
-  set(search "sys.path.insert(0, \"${CMAKE_INSTALL_PREFIX}/${ANTIPHON_PYTHON_DIR}\")\n")
+  # It is found from the command, because `cmake --install --prefix` may put both elsewhere.
+  file(RELATIVE_PATH to_python /${CMAKE_INSTALL_BINDIR} /${ANTIPHON_PYTHON_DIR})
+  set(search "sys.path.insert(0, os.path.normpath(os.path.join(os.path.realpath(__file__), \"../${to_python}\")))\n")
 endif()
 file(WRITE ${PROJECT_BINARY_DIR}/layout/antiphon
-     "#!${ANTIPHON_PYTHON}\nimport sys\n\n${search}from antiphon.cli import main\n\nsys.exit(main())\n")
+     "#!${ANTIPHON_PYTHON}\nimport os\nimport sys\n\n${search}from antiphon.cli import main\n\nsys.exit(main())\n")
 install(PROGRAMS ${PROJECT_BINARY_DIR}/layout/antiphon DESTINATION ${CMAKE_INSTALL_BINDIR})

@@ -9,7 +9,7 @@ import antiphon
 
 
 def packages() -> list[Path]:
-    """Returns the folders of this package: `pip install -e .` leaves sources in one and puts what it builds in another."""
+    """Returns the folders of this package. `pip install -e .` makes two: the sources, and what it builds."""
     return [Path(folder).resolve() for folder in antiphon.__path__]
 
 

@@ -34,19 +34,28 @@ def test_headers_and_the_last_changes_have_the_version() -> None:
     assert re.search(r"^## ([\d.]+)", changes, re.MULTILINE)[1] == __version__
 
 
+def cmake(*words: object, **more: str) -> str:
+    """Returns what CMake says."""
+    program = shutil.which("cmake", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    if program is None:
+        pytest.skip("no CMake")
+    env = {**os.environ, **more}
+    return subprocess.run([program, *words], env=env, capture_output=True, text=True, timeout=60, check=True).stdout
+
+
+def configure_layout(folder: Path, *options: str) -> None:
+    """Configures a project that has nothing but the layout for distributions."""
+    lines = ["cmake_minimum_required(VERSION 3.22)", "project(layout NONE)", f"include({ROOT}/cmake/layout.cmake)"]
+    (folder / "CMakeLists.txt").write_text("\n".join(lines) + "\n")
+    for name in ("python", "lab", "share"):
+        (folder / name).symlink_to(ROOT / name)
+    cmake("-S", folder, "-B", folder / "build", "-DANTIPHON_LAYOUT=system", *options)
+
+
 def test_a_distributions_layout(tmp_path: Path) -> None:
     """GIVEN the layout for distributions THEN the package finds its compiled parts, and the command starts it."""
-    cmake = shutil.which("cmake", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
-    if cmake is None:
-        pytest.skip("no CMake")
-    lines = ["cmake_minimum_required(VERSION 3.22)", "project(layout NONE)", f"include({ROOT}/cmake/layout.cmake)"]
-    (tmp_path / "CMakeLists.txt").write_text("\n".join(lines) + "\n")
-    for name in ("python", "lab", "share"):
-        (tmp_path / name).symlink_to(ROOT / name)
-    options = ["-DANTIPHON_LAYOUT=system", "-DCMAKE_INSTALL_PREFIX=/usr", "-DCMAKE_INSTALL_LIBDIR=lib64"]
-    env = {**os.environ, "DESTDIR": str(tmp_path / "root")}
-    for command in (["-S", tmp_path, "-B", tmp_path / "build", *options], ["--install", tmp_path / "build"]):
-        subprocess.run([cmake, *command], env=env, capture_output=True, timeout=60, check=True)
+    configure_layout(tmp_path, "-DCMAKE_INSTALL_PREFIX=/usr", "-DCMAKE_INSTALL_LIBDIR=lib64")
+    cmake("--install", tmp_path / "build", DESTDIR=str(tmp_path / "root"))
     package = tmp_path / "root" / "usr" / "lib" / "python3" / "dist-packages" / "antiphon"
     assert (package / "cli.py").is_file() and list((package / "lab" / "clusters").glob("*.toml"))
     assert os.path.normpath(package / os.readlink(package / "lib")) == str(tmp_path / "root" / "usr/lib64/antiphon")
@@ -56,6 +65,32 @@ def test_a_distributions_layout(tmp_path: Path) -> None:
         [sys.executable, command, "--help"], env=env, capture_output=True, text=True, timeout=60, check=True
     )
     assert "usage: antiphon COMMAND" in said.stdout and os.access(command, os.X_OK)
+
+
+def test_the_command_moves_with_its_prefix(tmp_path: Path) -> None:
+    """GIVEN an installation below another prefix than was configured THEN the command starts the package beside it."""
+    configure_layout(tmp_path, "-DCMAKE_INSTALL_PREFIX=/opt/before", "-DANTIPHON_PYTHON_DIR=lib/antiphon/python")
+    place = tmp_path / "after"
+    cmake("--install", tmp_path / "build", "--prefix", place)
+    assert "/opt/before" not in (place / "bin" / "antiphon").read_text()
+    (tmp_path / "link").symlink_to(place / "bin" / "antiphon")
+    command = [sys.executable, tmp_path / "link", "prefix"]
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    said = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60, check=True).stdout
+    assert said == f"{place}/lib/antiphon/python/antiphon\n"
+
+
+def test_a_machine_without_a_static_library_of_cpp_builds(tmp_path: Path) -> None:
+    """GIVEN a compiler that cannot link libstdc++ statically, as Fedora's THEN it is linked dynamically, as is said."""
+    compiler = tmp_path / "c++"
+    compiler.write_text('#!/bin/sh\ncase "$*" in *-static-libstdc++*) exit 1; esac\nexec c++ "$@"\n')
+    compiler.chmod(0o755)
+    lines = ["cmake_minimum_required(VERSION 3.22)", "project(runtime CXX)", f"include({ROOT}/cmake/runtime.cmake)"]
+    (tmp_path / "CMakeLists.txt").write_text("\n".join([*lines, "add_executable(program program.cpp)"]) + "\n")
+    (tmp_path / "program.cpp").write_text("int main() {}\n")
+    said = cmake("-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_CXX_COMPILER={compiler}")
+    assert "libstdc++ is linked dynamically" in said
+    cmake("--build", tmp_path / "build")
 
 
 def test_wrong_packages_are_named(packages: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
