@@ -7,12 +7,12 @@ Generated files and third-party files are not checked. EXCEPTIONS holds what may
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import lizard
+import tracked
 
 ROOT = Path(__file__).resolve().parent.parent
 SUFFIXES = {".c", ".h", ".cpp", ".hpp", ".py"}
@@ -26,8 +26,7 @@ MOST_EXCEPTIONS = 10
 
 def checked_files() -> list[Path]:
     """Returns the sources that git tracks, without generated and third-party ones."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    paths = [ROOT / name for name in listed.split("\0") if name]
+    paths = [ROOT / name for name in tracked.files()]
     return [
         p
         for p in paths

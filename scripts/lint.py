@@ -19,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import tool_environment
+import tracked
 
 ROOT = Path(__file__).resolve().parent.parent
 TOOLS = ROOT / ".venv" / "lint"
@@ -32,8 +33,7 @@ NAMESPACE_ALIAS = re.compile(r"^\s*namespace \w+ = ", re.MULTILINE)
 
 def sources(*patterns: str) -> list[str]:
     """Returns files that git tracks, without generated and third-party ones."""
-    listed = subprocess.run(["git", "ls-files", "-z", *patterns], cwd=ROOT, capture_output=True, text=True, check=True)
-    names = [name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
+    names = [name for name in tracked.files(*patterns) if (ROOT / name).is_file()]
     return [name for name in names if "third_party" not in name and ".gen." not in name]
 
 

@@ -31,6 +31,7 @@ from pathlib import Path
 import fetch_mpi_headers
 import recipes
 import tool_environment
+import tracked
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
@@ -95,10 +96,8 @@ def source_tree(headers: Path) -> Path:
     """Copies what git has, and the headers, into a folder of its own."""
     tree = WORK / "source"
     shutil.rmtree(tree, ignore_errors=True)
-    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    names = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
-    for name in names:
-        if name and (ROOT / name).is_file():
+    for name in tracked.files("--cached", "--others", "--exclude-standard"):
+        if (ROOT / name).is_file():
             (tree / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, tree / name, follow_symlinks=False)
     copy_headers(headers, tree / "mpi" / "headers")

@@ -12,6 +12,7 @@ import argparse
 import functools
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -24,6 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 STAMPS = VENV / "stamps"
+VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
 #: The installed package is made of these.
 SOURCES = ("CMakeLists.txt", "pyproject.toml", "README.md", "LICENSE", "cmake", "include", "lab", "mpi", "python",
            "share", "src", "third_party", "bench", "examples")  # fmt: skip
@@ -76,6 +78,13 @@ def apt_install(packages: Sequence[str]) -> bool:
     return subprocess.run(command, stdout=subprocess.DEVNULL, env=env, check=False).returncode == 0
 
 
+def check_place() -> None:
+    """Checks that what is built can be preloaded."""
+    if re.search(r"[:\s]", str(ROOT)):
+        fail(f"{ROOT} has a blank or a colon, and LD_PRELOAD has no way to write these",
+             "move the source tree to a path without them")  # fmt: skip
+
+
 def check_python_and_compiler() -> None:
     """Checks for the two things that cannot come from PyPI."""
     if sys.version_info < (3, 10):  # noqa: UP036 (this script is what finds out)
@@ -105,14 +114,26 @@ def system_tools() -> None:
         say(f"{program} is missing: {without} (as root: apt-get install {package})")
 
 
+def version_of_venv() -> str | None:
+    """Returns the version of .venv's Python; None where there is none, or none that works and has pip."""
+    if not PYTHON.exists():
+        return None
+    code = "import pip, sys; print('{}.{}'.format(*sys.version_info))"
+    asked = subprocess.run([PYTHON, "-c", code], capture_output=True, text=True, check=False)
+    return asked.stdout.strip() if asked.returncode == 0 else None
+
+
 def make_venv() -> None:
     """Makes a virtual environment with pip."""
-    works = PYTHON.exists() and subprocess.run([PYTHON, "-m", "pip", "--version"], capture_output=True, check=False)
-    if works and works.returncode == 0:
+    found = version_of_venv()
+    if found is not None and found != VERSION:
+        fail(f".venv is of Python {found}, and this is {VERSION}",
+             f"remove {VENV} to have it made again, or name the other: make setup PYTHON3=python{found}")  # fmt: skip
+    if found is not None:
         return
     probe = subprocess.run([sys.executable, "-c", "import ensurepip, venv"], capture_output=True, check=False)
     if probe.returncode != 0:
-        package = f"python{sys.version_info.major}.{sys.version_info.minor}-venv"
+        package = f"python{VERSION}-venv"
         if not (can_apt() and apt_install(["python3-venv", package])):
             fail("this Python makes no virtual environments (no ensurepip)", f"as root: apt-get install {package}")
     say("virtual environment .venv")
@@ -149,7 +170,7 @@ def build_tools() -> list[str]:
 
 def stamp_text(key: str) -> str:
     """Returns what a stamp says: what was installed serves one version of Python, in one place."""
-    return f"Python {sys.version_info.major}.{sys.version_info.minor} in {VENV}: {key}"
+    return f"Python {VERSION} in {VENV}: {key}"
 
 
 def is_done(step: str, key: str) -> bool:
@@ -211,6 +232,7 @@ def main() -> int:
     parser.add_argument("--extras", default="test", help="extras of pyproject.toml to install (default: test)")
     parser.add_argument("--demo", action="store_true", help="build no more than `antiphon demo` needs")
     args = parser.parse_args()
+    check_place()
     check_python_and_compiler()
     system_tools()
     make_venv()

@@ -10,6 +10,7 @@ import venv
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
 def requirements(extra: str) -> list[str]:
@@ -22,14 +23,15 @@ def requirements(extra: str) -> list[str]:
 
 
 def install(extra: str) -> Path:
-    """Makes .venv/EXTRA, once for each list of requirements, and returns it. Later calls need no network."""
+    """Makes .venv/EXTRA, once for each list of requirements and version of Python. Later calls need no network."""
     place = ROOT / ".venv" / extra
-    wanted = "\n".join(requirements(extra))
+    wanted = requirements(extra)
+    made_of = "\n".join([f"Python {VERSION}", *wanted])
     stamp = place / "requirements"
-    if stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted:
+    if stamp.is_file() and stamp.read_text(encoding="utf-8") == made_of:
         return place
     print(f"==> {extra} tools from PyPI", file=sys.stderr, flush=True)
     venv.create(place, with_pip=True, clear=True)
-    subprocess.run([place / "bin" / "python", "-m", "pip", "install", "--quiet", *wanted.splitlines()], check=True)
-    stamp.write_text(wanted, encoding="utf-8")
+    subprocess.run([place / "bin" / "python", "-m", "pip", "install", "--quiet", *wanted], check=True)
+    stamp.write_text(made_of, encoding="utf-8")
     return place
