@@ -36,7 +36,7 @@ def test_json_schema_and_exit_code(antiphon):
     assert data["ok"] is (not failed) and result.returncode == (1 if failed else 0)
     # The objects of these tests come without the core, so exactly the core must be missing.
     assert [line["name"] for line in failed] == ["core"]
-    groups = {"Antiphon", "MPI", "Fortran", "cluster", "multicast", "CPU", "profiles"}
+    groups = {"Antiphon", "MPI", "Fortran", "lab", "multicast", "CPU", "profiles"}
     assert {line["group"] for line in data["checks"]} == groups
     assert data["mpi"] and all({"family", "abi", "version", "libmpi", "launcher"} <= set(mpi) for mpi in data["mpi"])
 
@@ -114,6 +114,14 @@ def test_namespaces_agree_with_unshare():
     expected = False if plain.returncode == 0 else True if user.returncode == 0 else None
     assert machine.namespaces_need_user() is expected
     assert machine.namespaces(expected).status == ("warn" if expected is None else "ok")
+
+
+def test_what_only_the_lab_needs_is_said(monkeypatch):
+    """GIVEN nothing that the emulated cluster needs THEN each of these lines says that programs do not need it."""
+    monkeypatch.setattr(machine, "tried", lambda command, *_, **__: subprocess.CompletedProcess(command, 1, "", "no\n"))
+    lines = [line for line in machine.checks() if line.status != "ok"]
+    assert [(line.group, line.name) for line in lines] == [("lab", "namespaces"), ("lab", "scheduling")]
+    assert all(line.hint.startswith("only `antiphon lab` needs it: ") for line in lines)
 
 
 def test_links_are_tried_and_nothing_is_left():

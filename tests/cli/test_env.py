@@ -56,6 +56,7 @@ def test_slurm_gets_one_word(program, antiphon):
     out = antiphon("env", "--slurm", "--summary", program).stdout
     parts = dict(part.split("=", 1) for part in out.strip().split(","))
     assert parts["LD_PRELOAD"].endswith(".so") and parts["ANTIPHON_SUMMARY"] == "1"
+    assert parts["ANTIPHON_ALL_RANKS"] == "1", "under Slurm's own PMI, ranks cannot ask about each other"
     refused = antiphon("env", "--slurm", "--force", "alltoall:rotated:piece_bytes=8192,window=2", program)
     assert refused.returncode == 2 and "comma" in refused.stderr
 

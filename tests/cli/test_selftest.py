@@ -61,6 +61,22 @@ def test_a_difference_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     assert "MPI_Scatter" in out and "1 of 15 comparisons differ, in scatter" in err and "hint: report this" in err
 
 
+def test_the_library_of_a_program_is_tested(
+    mpi: Mpi, program: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tested = []
+
+    class Recording(HostTestbed):
+        def run(self, mpi: Any, *_: Any, **__: Any) -> Exit:
+            tested.append(mpi.libmpi)
+            return Exit(1, "")
+
+    monkeypatch.setattr("antiphon.commands._testbed.HostTestbed", Recording)
+    assert cli.main(["selftest", "-n", "2", str(program), "input.dat"]) == 1
+    assert set(tested) == {mpi.libmpi}
+    assert capsys.readouterr().out.startswith(mpi.label)
+
+
 def test_a_run_that_ends_early_is_no_success() -> None:
     class Ended(HostTestbed):
         def run(self, *_: Any, **__: Any) -> Exit:

@@ -140,6 +140,15 @@ def test_nothing_would_be_accelerated(lines: list[str], answer: str) -> None:
     assert report.ok and not report.accelerated and report.answer[0] == answer
 
 
+def test_programs_that_run_each_for_itself() -> None:
+    """GIVEN a launcher with another PMI than the library THEN the run has failed, although it ended well."""
+    assert not ran(["antiphon_ranks 16", *RUN]).failed
+    report = judge(answered(), ran(["antiphon_ranks 1", *RUN]))
+    assert not report.ok and not report.accelerated
+    assert report.checks[-1].detail == "16 ranks were asked for, and each program is a run of 1"
+    assert "srun --mpi=list" in (report.checks[-1].hint or "")
+
+
 def test_a_run_that_fails() -> None:
     trial = ran([])
     trial.failed = "no route to host"

@@ -11,13 +11,13 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from antiphon.checks import WARN, Check, check, tried
+from antiphon.checks import Check, check, tried
 
 TIMEOUT_S = 30
 CONTAINER_HINT = (
-    "as an ordinary user: sysctl kernel.unprivileged_userns_clone=1 and, on Ubuntu, "
-    "kernel.apparmor_restrict_unprivileged_userns=0; in a container: --privileged, or --cap-add SYS_ADMIN "
-    "--cap-add NET_ADMIN. Without, everything but the emulated cluster works"
+    "an ordinary user needs sysctl kernel.unprivileged_userns_clone=1 and, on Ubuntu, "
+    "kernel.apparmor_restrict_unprivileged_userns=0, and a container --privileged, or --cap-add SYS_ADMIN "
+    "--cap-add NET_ADMIN"
 )
 
 #: This enters new namespaces (of the kinds that the cluster uses) and runs the rest of the command line there.
@@ -51,6 +51,11 @@ def checks() -> Iterator[Check]:
     yield scheduling()
 
 
+def _for_lab(name: str, works: bool, detail: str, hint: str) -> Check:
+    """Makes a line that says nothing of a real cluster."""
+    return check("lab", name, works, detail, f"only `antiphon lab` needs it: {hint}")
+
+
 def _inside(user: bool, script: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-I", "-S", "-c", IN_NAMESPACES, str(int(user)), "/bin/sh", "-c", script]
     env = {**os.environ, "PATH": f"{os.environ.get('PATH', '')}:/sbin:/usr/sbin"}
@@ -69,8 +74,8 @@ def namespaces(user: bool | None) -> Check:
     """Checks network, mount, hostname and IPC namespaces: the nodes of the emulated cluster."""
     if user is None:
         reason = _inside(True, "exit 0").stderr.strip().splitlines()
-        return Check("cluster", "namespaces", WARN, reason[-1] if reason else "refused", CONTAINER_HINT)
-    return check("cluster", "namespaces", True, "in a user namespace" if user else "as root")
+        return _for_lab("namespaces", False, reason[-1] if reason else "refused", CONTAINER_HINT)
+    return _for_lab("namespaces", True, "in a user namespace" if user else "as root", "")
 
 
 def traffic_control(user: bool) -> Iterator[Check]:
@@ -84,12 +89,12 @@ def traffic_control(user: bool) -> Iterator[Check]:
     for name, tools, script, what, package in trials:
         missing = [tool for tool in tools if not shutil.which(tool, path=path)]
         if missing:
-            yield Check("cluster", name, WARN, f"{', '.join(missing)} not found", f"apt-get install {package}")
+            yield _for_lab(name, False, f"{', '.join(missing)} not found", f"apt-get install {package}")
             continue
         result = _inside(user, script)
         reason = result.stderr.strip().splitlines()[:1]
-        yield check("cluster", name, result.returncode == 0, what if result.returncode == 0 else "".join(reason),
-                    f"the kernel lacks what {what} needs, or it may not be loaded here: try `modprobe`")  # fmt: skip
+        yield _for_lab(name, result.returncode == 0, what if result.returncode == 0 else "".join(reason),
+                       f"the kernel lacks what {what} needs, or it may not be loaded here: try `modprobe`")  # fmt: skip
 
 
 def cpu() -> Check:
@@ -113,5 +118,5 @@ def scheduling() -> Check:
     slice_ms = slice_file.read_text().strip() if slice_file.exists() else "?"
     allowed = result.returncode == 0
     detail = f"round-robin allowed, time slice {slice_ms} ms" if allowed else "round-robin refused"
-    return check("cluster", "scheduling", allowed, detail, "root may, and users with `rtprio 1` in "
-                 "/etc/security/limits.conf; without, the emulated cluster uses short time slices")  # fmt: skip
+    return _for_lab("scheduling", allowed, detail, "root may, and users with `rtprio 1` in "
+                    "/etc/security/limits.conf; without, the emulated cluster uses short time slices")  # fmt: skip

@@ -6,12 +6,15 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
+from antiphon import mpi as mpis
 from antiphon.bench.testbed import HostTestbed, LabTestbed, Testbed
 from antiphon.commands import _options
 from antiphon.errors import AntiphonError
 from antiphon.lab import DEFAULT_CLUSTER, Lab, load_cluster, state
+from antiphon.mpi.program import find_mpi
 from antiphon.placement.starting import where
 from antiphon.units import rate_option
 
@@ -35,3 +38,11 @@ def open_testbed(args: argparse.Namespace) -> Iterator[Testbed]:
     lab = Lab.attach(args.lab) if args.lab in running else Lab(load_cluster(args.lab or DEFAULT_CLUSTER))
     with lab:
         yield LabTestbed(lab, map_by=args.map_by, transport=args.transport)
+
+
+def library_of(program: Sequence[str], choice: str | None) -> mpis.Mpi:
+    """Returns the library of a program with its arguments, else the one that --mpi names, else the first."""
+    if program:
+        # The ranks that run here are Antiphon's own, which no sanitizer looks at.
+        return replace(find_mpi(program[0], choice, args=program[1:]), sanitizer=None)
+    return mpis.chosen(choice)[0]

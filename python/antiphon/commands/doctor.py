@@ -19,19 +19,16 @@ from __future__ import annotations
 import argparse
 import itertools
 import sys
-from dataclasses import replace
 from pathlib import Path
 
-from antiphon import mpi as mpis
 from antiphon import output
 from antiphon.checks import FAIL, Check, machine, multicast, profiles, tools
 from antiphon.checks import mpi as mpi_checks
 from antiphon.commands import _options
-from antiphon.commands._testbed import open_testbed
+from antiphon.commands._testbed import library_of, open_testbed
 from antiphon.errors import AntiphonError
 from antiphon.lab import cluster_names
 from antiphon.mpi import discover
-from antiphon.mpi.program import find_mpi
 
 COLORS = {"ok": "32", "warn": "33", "fail": "31"}
 
@@ -68,8 +65,8 @@ def _nodes(args: argparse.Namespace) -> int:
             f"{args.program} is a cluster, but stands where the program does", hint=f"write --lab={args.program}"
         )
     heard = [multicast.between_nodes(args.profile)] if args.profile else []
-    mpi = _mpi_of(args)
     program = [args.program, *args.args] if args.program else []
+    mpi = library_of(program, args.mpi)
     with open_testbed(args) as testbed:
         found = nodes.survey(testbed, mpi, program, args.mpi, say)
         trial = None
@@ -91,14 +88,6 @@ def _nodes(args: argparse.Namespace) -> int:
         for text in report.answer:
             output.stdout().print(text, soft_wrap=True)
     return 0 if report.ok else 1
-
-
-def _mpi_of(args: argparse.Namespace) -> mpis.Mpi:
-    """Returns the program's library, else the one that --mpi names, else the first."""
-    if args.program:
-        # The ranks that run here are Antiphon's own, which no sanitizer looks at.
-        return replace(find_mpi(args.program, args.mpi, args=args.args), sanitizer=None)
-    return mpis.chosen(args.mpi)[0]
 
 
 def _this_machine(args: argparse.Namespace) -> int:

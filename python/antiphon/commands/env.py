@@ -19,7 +19,7 @@ from antiphon import output
 from antiphon.commands import _options
 from antiphon.errors import AntiphonError
 from antiphon.mpi import Mpi, by_name
-from antiphon.mpi.launch import check_written, checked_for_slurm, rank_environment
+from antiphon.mpi.launch import check_written, checked_for_slurm, rank_environment, vouched
 from antiphon.mpi.program import find_mpi, locate
 
 
@@ -44,7 +44,9 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         output.print_json({"mpi": mpi.to_json(), "variables": variables})
     elif args.slurm:
-        sys.stdout.write(",".join(f"{key}={value}" for key, value in checked_for_slurm(variables).items()) + "\n")
+        sys.stdout.write(
+            ",".join(f"{key}={value}" for key, value in checked_for_slurm(vouched(variables)).items()) + "\n"
+        )
     elif args.mpirun:
         sys.stdout.write(" ".join(_launcher_options(mpi, variables)) + "\n")
     else:

@@ -3,6 +3,7 @@
 
   antiphon selftest -n 4                            on this machine
   antiphon selftest -n 64 --hostfile nodes          on a cluster
+  antiphon selftest --hostfile nodes ./program      with this program's MPI library
   antiphon selftest --lab                           on an emulated cluster
 
 First every collective runs under Antiphon, wherever it has an algorithm, with many types, counts, roots and
@@ -25,7 +26,7 @@ from antiphon import output
 from antiphon.bench import selftest
 from antiphon.bench.testbed import Testbed
 from antiphon.commands import _options
-from antiphon.commands._testbed import open_testbed
+from antiphon.commands._testbed import library_of, open_testbed
 from antiphon.errors import EXIT_FAILURE, AntiphonError
 from antiphon.output import progress, tables
 
@@ -46,6 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--no-gain", action="store_true", help="compare results only, measure nothing")
     _options.add_where(parser, several=False, link_rate=": runs take it for theirs")
     add("--json", action="store_true", help="as JSON: {ok, mpi, ranks, results, gain}")
+    # A "program" would take the word behind --lab, which has always been the cluster here.
+    add("command", metavar="PROGRAM", nargs="*", help="the MPI program whose library is tested, and its arguments")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -54,21 +57,21 @@ def run(args: argparse.Namespace) -> int:
         raise AntiphonError(f"--budget {args.budget:g}: in less than 5 seconds nothing can be measured")
     if args.n is not None and args.n < 2:
         raise AntiphonError(f"-n {args.n}: a collective has at least 2 ranks")
-    found = mpis.chosen(args.mpi)
+    mpi = library_of(args.command, args.mpi)
     clock = selftest.Clock(args.budget)
     with open_testbed(args) as testbed:
         ranks = max(2, args.n or testbed.ranks())
         if not args.json:
-            place = f"{found[0].label} ({testbed.transport(found[0])}), {ranks} ranks; {testbed.describe()}"
+            place = f"{mpi.label} ({testbed.transport(mpi)}), {ranks} ranks; {testbed.describe()}"
             output.stdout().print(place, soft_wrap=True)
-        checked, blame = _check(testbed, found[0], ranks, say=not args.json)
+        checked, blame = _check(testbed, mpi, ranks, say=not args.json)
         gain = None
         if checked.same and not args.no_gain:
             seconds = max(MEASURING_SHARE * args.budget, clock.left_s())
-            gain = _measure(testbed, found[0], ranks, seconds)
+            gain = _measure(testbed, mpi, ranks, seconds)
     good = checked.same and not (gain and gain.results.wrong)
     if args.json:
-        about = {"ok": good, "mpi": found[0].label, "ranks": ranks, "place": testbed.describe()}
+        about = {"ok": good, "mpi": mpi.label, "ranks": ranks, "place": testbed.describe()}
         results = checked.to_json() | {"library_alone_differs": blame}
         output.print_json({**about, "results": results, "gain": gain.to_json() if gain else None})
     elif gain is not None:

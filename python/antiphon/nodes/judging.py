@@ -177,7 +177,7 @@ def _limits(facts: Mapping[str, Facts], trial: Trial | None) -> Iterator[Check]:
 
 def _run(trial: Trial) -> Check:
     if trial.failed:
-        return Check("run", f"{trial.ranks} ranks", FAIL, trial.failed, "`antiphon doctor` on one node tries it")
+        return Check("run", f"{trial.ranks} ranks", FAIL, trial.failed, trial.hint)
     said = f"; {trial.said[0]}" if trial.said and not trial.network else ""
     return Check("run", f"{trial.ranks} ranks", OK, (trial.network or "the run ended well") + said)
 

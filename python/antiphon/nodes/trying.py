@@ -18,6 +18,11 @@ TIMEOUT_S = 180
 SAMPLE = re.compile(r"(antiphon_\w+)(?:\{(.*)\})? (\S+)$")
 LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 
+OTHER_PMI = (
+    "the launcher has to speak the library's PMI: under Slurm, `srun --mpi=list` shows what there is, and "
+    '`--launcher-args "--mpi=pmix"` chooses; an `mpirun` has to be the library\'s own'
+)
+
 
 @dataclass(frozen=True)
 class Call:
@@ -43,8 +48,9 @@ class Trial:
     #: One line: transport, interface and rate, each with its source; empty if the run did not come so far.
     network: str = ""
     transport: str = ""
-    #: Why the run failed.
+    #: Why the run failed, and what to do.
     failed: str = ""
+    hint: str = "`antiphon doctor` on one node tries it"
     #: What Antiphon itself said.
     said: list[str] = field(default_factory=list)
 
@@ -60,6 +66,9 @@ class Trial:
         labels = {name: text.replace('\\"', '"').replace("\\\\", "\\") for name, text in LABEL.findall(match[2] or "")}
         if match[1] == "antiphon_network":
             self.network, self.transport = labels["text"], labels["transport"]
+        elif match[1] == "antiphon_ranks" and (found := int(float(match[3]))) < self.ranks:
+            self.failed = f"{self.ranks} ranks were asked for, and each program is a run of {found}"
+            self.hint = OTHER_PMI
         elif match[1] == "antiphon_collective_calls":
             self._take_calls(labels, int(float(match[3])))
 
@@ -95,6 +104,8 @@ def trial(testbed: Testbed, mpi: Mpi, ranks: int, profile: Path | None = None) -
     ended = testbed.run(mpi, ranks, argv, preload=True, env=env, on_line=found.take, timeout_s=TIMEOUT_S)
     lines = [line.strip() for line in ended.stderr.splitlines()]
     found.said = list(dict.fromkeys(line for line in lines if line.startswith("antiphon: ")))
+    if found.failed:
+        return found
     if ended.timed_out:
         found.failed = f"no end within {TIMEOUT_S} s"
     elif ended.exit_code != 0:

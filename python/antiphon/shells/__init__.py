@@ -107,4 +107,5 @@ def _kind(action: argparse.Action, metavar: str, words: Sequence[str]) -> str:
         return "words"
     if metavar.startswith("DIR"):
         return "directory"
-    return "file" if action.type is Path or "FILE" in metavar or action.nargs == argparse.REMAINDER else ""
+    is_file = action.type is Path or "FILE" in metavar or metavar == "PROGRAM" or action.nargs == argparse.REMAINDER
+    return "file" if is_file else ""
