@@ -87,6 +87,36 @@ def test_use_names_a_profile_for_its_nodes_or_others(antiphon: Antiphon, tmp_pat
     assert refused.stderr == "error: the profile does not name its nodes\nhint: name them with --hostfile FILE\n"
 
 
+def test_use_names_a_profile_for_every_library_that_it_has_decisions_for(command: Antiphon, known_here: Path) -> None:
+    """GIVEN a profile of Open MPI that was tuned for MPICH, too WHEN it is used THEN runs with both find it."""
+    tuned = of_nodes("a", "b")
+    tuned["decisions"] = {"version": 1, "rules": [{"collective": "bcast", "mpi": "mpich", "use": "chain"}]}
+    evidence = {"purpose": "decisions", "mpi": "mpich", "library": "MPICH 4.2.3", "version": "4.2.3"}
+    tuned["measurements"] = {"tune": [evidence, {**evidence, "purpose": "export", "version": "3.4"}]}
+    profile.write(Path("m.json"), tuned)
+    used = json.loads(command("profile", "use", "m.json", "--json").stdout)
+    assert [Path(path).parent.name.partition(".")[0] for path in used["paths"]] == ["openmpi-5", "mpich-4"]
+    assert {entry.mpi for entry in store.entries() if entry.nodes == ("a", "b")} == {"openmpi-5", "mpich-4"}
+
+
+def test_libraries_of_a_profile_are_those_measured_tuned_and_modelled() -> None:
+    modelled = of_nodes("a", "b")
+    modelled["machine"]["mpi"] = {"name": "mpiabi", "version": "5.0.1"}
+    modelled["decisions"] = {"version": 1, "rules": [{"collective": "bcast", "mpi": "openmpi", "use": "chain"}]}
+    assert _keeping.libraries_of(modelled) == [("mpich", "5.0.1"), ("openmpi", "5.0")]
+    del modelled["machine"]["mpi"], modelled["decisions"]
+    with pytest.raises(AntiphonError, match="does not say which MPI library"):
+        _keeping.libraries_of(modelled)
+
+
+def test_use_takes_the_library_that_is_named(command: Antiphon, known_here: Path) -> None:
+    [library] = discover(most=1)
+    profile.write(Path("m.json"), of_nodes("a", "b") | {"decisions": {"version": 1, "rules": []}})
+    assert command("profile", "use", "m.json", "--mpi", str(library.libmpi)).returncode == 0
+    [entry] = [entry for entry in store.entries() if entry.nodes == ("a", "b")]
+    assert entry.mpi.partition("-")[0] == library.family
+
+
 #: A file system on which everybody may write every file, whatever a program asks for, as Azure Files.
 WITHOUT_MODES = """
 #include <sys/stat.h>

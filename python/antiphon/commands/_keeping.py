@@ -21,6 +21,27 @@ def add_option(parser: argparse.ArgumentParser) -> None:
                         "these nodes find it (`antiphon profile`)")  # fmt: skip
 
 
+def libraries_of(document: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Family and version of the libraries that a profile is for: the one it was measured with, and all that it has
+    decisions for. Decisions of a model alone are for the version of the library's table, as in `antiphon tune --model`.
+    """
+    from antiphon.traffic import libraries
+
+    measured = document["machine"].get("mpi", {})
+    tuned = [e for e in document.get("measurements", {}).get("tune", []) if e.get("purpose") == "decisions"]
+    named = [
+        (measured.get("name"), measured.get("version", "")),
+        *((e.get("mpi"), e.get("version", "")) for e in tuned),
+    ]
+    found = [(store.FAMILIES.get(family, family), version) for family, version in named if family]
+    decided = {rule["mpi"] for rule in document.get("decisions", {}).get("rules", []) if "mpi" in rule}
+    rest = sorted(decided - {family for family, _version in found})
+    found += [(family, libraries.for_library(family).key.partition("-")[2]) for family in rest]
+    if not found:
+        raise AntiphonError("the profile does not say which MPI library it is for", hint="name it with --mpi")
+    return list(dict.fromkeys(found))
+
+
 def keep(document: Mapping[str, Any], file: Path, testbed: Testbed, libraries: Sequence[Mpi]) -> None:
     """Keeps the profile where runs on the testbed find it."""
     keep_in(testbed.stores(), document, file, [(mpi.family, mpi.version) for mpi in libraries])

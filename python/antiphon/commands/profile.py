@@ -10,6 +10,7 @@ in /etc/antiphon/profiles. ANTIPHON_STORE names other directories, or is off.
   antiphon profile show openmpi-5.16           of one entry: its name, or the beginning of one
   antiphon profile use machine.json            for the nodes that it was measured on
   antiphon profile use machine.json --hostfile nodes
+  antiphon profile use machine.json --mpi openmpi,mpich    also for libraries that it has no decisions for
   antiphon profile forget 1f2e                 or --all; --learned keeps the profiles
 """
 
@@ -21,8 +22,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from antiphon import core, output
+from antiphon import core, mpi, output
 from antiphon import profile as profiles
+from antiphon.commands import _keeping
 from antiphon.errors import AntiphonError
 from antiphon.mpi.launch import read_hostfile
 from antiphon.output import tables
@@ -40,6 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     use = _action(actions, "use", "copy a profile into the store, so that runs on its nodes find it")
     use.add_argument("file", type=Path, metavar="FILE", help="the profile")
     use.add_argument("--hostfile", type=Path, metavar="FILE", help="the nodes that it is for (default: those it names)")
+    use.add_argument("--mpi", metavar="MPI", help="the libraries that it is for: openmpi, mpich, or a path; several "
+                     "with commas (default: that which measured it, and all that it has decisions for)")  # fmt: skip
     forget = _action(actions, "forget", "remove what is known")
     forget.add_argument("keys", nargs="*", metavar="KEY", help="names of entries, or their beginnings")
     forget.add_argument("--all", action="store_true", help="everything in the directory that is written")
@@ -172,11 +176,14 @@ def _names(nodes: Sequence[str]) -> str:
 def _use(args: argparse.Namespace) -> int:
     document = profiles.load(args.file)
     hosts = [host for host, _ in read_hostfile(args.hostfile)] if args.hostfile else []
-    path = store.save(document, hosts)
+    named = [(found.family, found.version) for found in mpi.chosen(*args.mpi.split(","))] if args.mpi else []
+    libraries = named or _keeping.libraries_of(document)
+    paths = list(dict.fromkeys(store.save(document, hosts, library=library) for library in libraries))
     nodes = hosts or store.nodes_of(document)
     if args.json:
-        output.print_json({"path": str(path), "nodes": nodes})
-    else:
+        output.print_json({"path": str(paths[0]), "paths": [str(path) for path in paths], "nodes": nodes})
+        return 0
+    for path in paths:
         output.stdout().print(f"{path}: runs on {_names(nodes)} find it from now on", soft_wrap=True)
     return 0
 

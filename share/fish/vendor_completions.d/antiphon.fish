@@ -321,6 +321,7 @@ complete -c antiphon -n '__fish_seen_subcommand_from probe' -l transport -x -d '
 complete -c antiphon -n '__fish_seen_subcommand_from probe' -l map-by -x -a 'node slot' -d 'in a lab'
 
 complete -c antiphon -n '__fish_seen_subcommand_from profile' -l hostfile -r -F -d 'the nodes that it is for'
+complete -c antiphon -n '__fish_seen_subcommand_from profile' -l mpi -x -d 'the libraries that it is for'
 complete -c antiphon -n '__fish_seen_subcommand_from profile' -l json -d 'print JSON'
 complete -c antiphon -n '__fish_seen_subcommand_from profile' -l all -d 'everything in the directory that is written'
 complete -c antiphon -n '__fish_seen_subcommand_from profile' -l learned -d 'only what runs have learned'
