@@ -4,16 +4,22 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import shlex
+import subprocess
+import sys
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from antiphon import core
+from antiphon import core, exporters, mpi
 from antiphon.errors import AntiphonError
-from antiphon.exporters import Options, _csel, _goal_reader, goal, intel, openmpi_json, openmpi_rules, ucc
+from antiphon.exporters import Options, _csel, _goal_reader, goal, intel, mpich_json, openmpi_json, openmpi_rules, ucc
 
 #: Each entry is (collective, bytes, ranks, the best algorithm: None for the library's own choice).
 Found = tuple[str, int, int, "str | None"]
@@ -173,3 +179,30 @@ def test_any_measurements_are_exported_as_meant_or_refused(found: list[Found]) -
             export(profile("openmpi", version, found), Options())
         except AntiphonError as error:
             assert "best everywhere" in error.message
+
+
+@pytest.mark.parametrize("name", exporters.names())
+def test_the_usage_names_the_file(name: str) -> None:
+    """GIVEN a file THEN only what stands for it is replaced, whole: no variable's name, and no path before it."""
+    usage = exporters.load(name).USAGE
+    with_file = exporters.Exported("", usage).usage_of(Path("/home/u/my tree.json"))
+    assert "/absolute/path/of" not in with_file and not re.search(r"(?<!_)FILE", with_file)
+    assert with_file.count("'/home/u/my tree.json'") == (name != "ucc")
+    assert ("MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE '/" in with_file) == (name == "mpich-json")
+
+
+def test_mpich_starts_with_the_variable_that_is_printed(tmp_path: Path) -> None:
+    """GIVEN an installed MPICH THEN it reads the file that the usage names, and does not start with a broken one."""
+    found = [m for m in mpi.discover() if m.label == "MPICH 5.0.2" and m.abi == "mpich"]
+    if not found:
+        pytest.skip("no MPICH 5.0.2 here")
+    file = tmp_path / "it is's.json"
+    exported = mpich_json.export(profile("mpich", "5.0.2", [("reduce", 65536, 16, "library:reduce_scatter_gather")]),
+                                 Options(libmpi=found[0].libmpi))  # fmt: skip
+    _mpiexec, _genv, variable, value, _rest = shlex.split(exported.usage_of(file).splitlines()[0])
+    start = f"import ctypes; m = ctypes.CDLL({str(found[0].libmpi)!r}); m.MPI_Init(None, None); m.MPI_Finalize()"
+    for text, starts in ((exported.text, True), ('{"collective=bcast": {}}', False)):
+        file.write_text(text)
+        ended = subprocess.run([sys.executable, "-c", start], env={**os.environ, variable: value},
+                               capture_output=True, timeout=60, check=False)  # fmt: skip
+        assert (ended.returncode == 0) == starts, ended.stderr

@@ -80,7 +80,7 @@ def _write(args: argparse.Namespace, exported: Exported) -> int:
         sys.stdout.write(exported.text)
     for text in exported.left_out:
         output.print_warning(f"left out: {text}")
-    usage = exported.usage.replace("FILE", str(args.output.absolute())) if args.output else exported.usage
+    usage = exported.usage_of(args.output) if args.output else exported.usage
     output.stderr().print(usage, soft_wrap=True)
     return 0
 

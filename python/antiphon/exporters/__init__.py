@@ -12,6 +12,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,6 +40,11 @@ class Exported:
     usage: str
     #: Decisions that are left out because this reader would misread them, with the reasons.
     left_out: Sequence[str] = field(default=())
+
+    def usage_of(self, path: Path) -> str:
+        """The instructions for the text in this file. A name such as …_JSON_FILE is no place for it."""
+        absolute = shlex.quote(str(path.absolute()))
+        return re.sub(r"(/absolute/path/of/)?\bFILE\b", lambda _place: absolute, self.usage)
 
 
 def names() -> list[str]:
