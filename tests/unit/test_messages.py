@@ -13,6 +13,8 @@ from antiphon.bench import trace_sizes
 from antiphon.codec import messages
 from antiphon.codec.messages import Message
 from antiphon.errors import AntiphonError
+from antiphon.trace import Call, RankTrace, Shape
+from antiphon.traffic import of_trace
 
 
 def npy(descr: str, shape: str, data: bytes, version: int = 1) -> bytes:
@@ -118,6 +120,41 @@ def test_sizes_in_a_trace() -> None:
         call("MPI_Wait"),
     ]
     assert list(trace_sizes.sizes(calls)) == [8000, 5, 70000, 8]
+
+
+@pytest.mark.parametrize("function", [
+    "MPI_Ialltoall", "MPI_Alltoallw", "MPI_Neighbor_alltoallv", "MPI_Ineighbor_allgather", "MPI_Ialltoallv",
+])  # fmt: skip
+def test_blocks_of_every_exchange_are_messages(function: str) -> None:
+    """GIVEN a block for each rank THEN those with something in them are messages."""
+    assert list(trace_sizes.sizes([call(function, blocks=[5, 0, 70000])])) == [5, 70000]
+
+
+@pytest.mark.parametrize("function", ["MPI_Isendrecv", "MPI_Allreduce", "MPI_Ireduce", "MPI_Iallgatherv", "MPI_Exscan"])
+def test_counts_of_every_sending_call_are_messages(function: str) -> None:
+    assert list(trace_sizes.sizes([call(function, count=3, size=8), call("MPI_Recv_init", count=3, size=8)])) == [24]
+
+
+def test_persistent_messages_count_as_often_as_they_are_started() -> None:
+    rank = RankTrace(0)
+    shapes = [Shape("MPI_Send_init", None, send_count=5000, send_size=1), Shape("MPI_Recv_init", None)]
+    shapes += [Shape("MPI_Startall", None, requests=2)] * 3
+    rank.calls = [Call(shape, 0, 0) for shape in shapes]
+    notes: set[str] = set()
+    assert list(trace_sizes.of_rank(rank, notes)) == [5000] * 3
+    assert notes == {of_trace.PERSISTENT_NOTE}
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_trace_that_sends_nothing_says_so(
+    as_json: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace = SimpleNamespace(ranks=[RankTrace(0)])
+    monkeypatch.setattr(trace_sizes, "Trace", SimpleNamespace(load=lambda _path: trace))
+    monkeypatch.setattr(trace_sizes, "measured_speed", lambda: trace_sizes.Speed(1e-6, 1e-9))
+    assert trace_sizes.report(Path("run.trace"), 12.5e6, as_json) == 0
+    said = capsys.readouterr().out
+    assert '"classes": []' in said if as_json else said == "run.trace: no call that sends something of a known size\n"
 
 
 def test_classes_of_sizes() -> None:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import re
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -15,12 +15,9 @@ from antiphon.bench import codecs
 from antiphon.codec import break_even
 from antiphon.errors import AntiphonError
 from antiphon.output import tables
-from antiphon.trace import Trace
+from antiphon.trace import RankTrace, Trace
+from antiphon.traffic import of_trace
 
-#: Point-to-point calls that send, and collectives with blocks that would be encoded.
-SENDING = re.compile(
-    r"MPI_(I?[bsr]?send|Send|Sendrecv(_replace)?|Alltoallv?|Allgatherv?|Bcast|Scatterv?|Gatherv?)(_c)?$", re.IGNORECASE
-)
 #: Sizes are grouped by powers of four, starting here.
 FIRST_CLASS_BYTES = 1024
 CLASSES = 7
@@ -47,14 +44,23 @@ class Speed:
     per_byte_s: float
 
 
+def of_rank(rank: RankTrace, notes: set[str]) -> Iterator[int]:
+    """Returns the bytes of each message that a rank sends; `notes` gets what is not known of them."""
+    yield from sizes(rank.calls)
+    started, more = of_trace.persistent_sends(rank, of_trace.ALWAYS)
+    notes |= more
+    for shape, times in started.items():
+        yield from itertools.repeat((shape.send_count or 0) * (shape.send_size or 0), times)
+
+
 def sizes(calls: Iterable[Any]) -> Iterator[int]:
-    """Returns the bytes of each message that calls of a trace send."""
+    """Returns the bytes of each message that calls of a trace send, but for persistent ones."""
     for call in calls:
-        if not SENDING.match(call.function):
+        if not of_trace.is_sending(call.function):
             continue
         blocks = call.shape.send_bytes()
         if blocks is not None:
-            yield from blocks
+            yield from filter(None, blocks)
         elif call.shape.send_count is not None and call.shape.send_size is not None:
             yield call.shape.send_count * call.shape.send_size
 
@@ -93,7 +99,8 @@ def report(path: Path, bytes_per_s: float, as_json: bool) -> int:
     """Reads the trace and prints."""
     trace = Trace.load(path)
     speed = measured_speed()
-    found = classes((size for rank in trace.ranks for size in sizes(rank.calls)), bytes_per_s, speed)
+    notes: set[str] = set()
+    found = classes((size for rank in trace.ranks for size in of_rank(rank, notes)), bytes_per_s, speed)
     if as_json:
         output.print_json(
             {
@@ -101,10 +108,16 @@ def report(path: Path, bytes_per_s: float, as_json: bool) -> int:
                 "fixed_s": speed.fixed_s,
                 "per_byte_s": speed.per_byte_s,
                 "classes": [asdict(one) for one in found],
+                "notes": sorted(notes),
             }
         )
         return 0
-    _show(path, found, speed)
+    if found:
+        _show(path, found, speed)
+    else:
+        output.stdout().print(f"{path}: no call that sends something of a known size", soft_wrap=True)
+    for note in sorted(notes):
+        output.stdout().print(note, soft_wrap=True)
     return 0
 
 

@@ -43,6 +43,11 @@ PERSISTENT_NOTE = (
 LEFT_OUT_NOTE = "persistent collectives are left out: a trace has the starts of their requests alone"
 
 
+def is_sending(function: str) -> bool:
+    """Whether each call of a function sends what its shape says."""
+    return function in SENDS | BOTH or _collective_named(function) is not None
+
+
 @dataclass(frozen=True)
 class Window:
     """A phase of the run: what began from `begin_ns` on and before `end_ns`."""
@@ -64,6 +69,10 @@ class Window:
     def holds(self, start_ns: int) -> bool:
         """Whether a call belongs to it."""
         return self.begin_ns <= start_ns < self.end_ns
+
+
+#: The whole run.
+ALWAYS = Window(0, 1 << 62)
 
 
 @dataclass
@@ -98,7 +107,7 @@ def of_trace(
     chosen = libraries.for_library(library or " ".join(str(trace.header.get("mpi", "")).split()))
     places = np.array(trace.nodes if nodes is None else nodes, np.int64)
     parts: list[Part] = []
-    phases = windows or [Window(0, 1 << 62)]
+    phases = windows or [ALWAYS]
     usual = Decomposer(Own(chosen, profile)) if own else Decomposer(chosen)
     builder = Builder(trace.size, places, usual, Decomposer(Own(chosen, profile, ran=True)))
     for phase, window in enumerate(phases):
