@@ -19,6 +19,7 @@ from antiphon.mpi import Mpi
 LEAST_PAIRS = 6
 #: Half the width of a ratio's interval with which it is known well enough.
 KNOWN = 0.01
+#: What a launch may take beside the time that it measures.
 LIMIT_S = 300.0
 
 
@@ -118,7 +119,8 @@ def _launch(
         medians[event["call"], event["bytes"]] = stats.summarize(event["samples"]).median
 
     argv = [str(program("presence", mpi.abi)), f"{launch_s:g}"]
-    ended = testbed.run(mpi, n, argv, preload=preload, env={}, on_line=json_lines(take), timeout_s=LIMIT_S)
+    ended = testbed.run(mpi, n, argv, preload=preload, env={}, on_line=json_lines(take),
+                        timeout_s=LIMIT_S + 2 * launch_s)  # fmt: skip
     if ended.exit_code != 0 or not medians:
         raise failure("the benchmark", ended)
     return medians

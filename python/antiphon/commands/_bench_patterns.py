@@ -13,7 +13,7 @@ from antiphon.bench.patterns import run as run_benchmark
 from antiphon.bench.results import json_document, modes_of
 from antiphon.bench.tables import DROPPABLE, pattern_table
 from antiphon.bench.testbed import Testbed
-from antiphon.commands import _bench_json
+from antiphon.commands import _bench_json, _options
 from antiphon.errors import EXIT_FAILURE, AntiphonError
 from antiphon.mpi import Mpi
 from antiphon.output import tables
@@ -50,7 +50,7 @@ def make_benchmark(args: argparse.Namespace, testbed: Testbed, ranks: int) -> Pa
             raise AntiphonError(
                 f"pattern {pattern.name} is for {pattern.size} ranks, not {ranks}", hint=f"give -n {pattern.size}"
             )
-    contenders = args.contenders.split(",") if args.contenders else list(CONTENDERS)
+    contenders = _options.split_algorithms(args.contenders) if args.contenders else list(CONTENDERS)
     network = testbed.network(list(range(ranks))) if testbed.nodes_for(ranks) == ranks else None
     return PatternBenchmark(drawn, modes_of(args.modes), contenders, args.budget, fabric_of(network))
 

@@ -49,6 +49,17 @@ def counts(text: str) -> list[int]:
     return [positive(part.strip()) for part in text.split(",")]
 
 
+def split_algorithms(text: str) -> list[str]:
+    """Splits NAME[:PARAMETER=VALUE,…],…: a comma before PARAMETER=VALUE does not begin a new algorithm."""
+    choices: list[str] = []
+    for part in filter(None, text.split(",")):
+        if "=" in part and ":" not in part and choices:
+            choices[-1] += f",{part}"
+        else:
+            choices.append(part)
+    return choices
+
+
 def library(text: str) -> str:
     """Returns the name of a library whose collectives are assumed; one without a table is an error."""
     if not text:  # argparse also asks about the default, and tables take longer to import than a run takes to start

@@ -38,6 +38,7 @@ from antiphon.bench.results import COMPUTING_MODES, MODES, json_document, modes_
 from antiphon.bench.tables import DROPPABLE, algorithm_lines, collective_table, mean_lines
 from antiphon.bench.testbed import Testbed, failure, program
 from antiphon.commands import _bench_json, _bench_model, _bench_patterns, _bench_presence, _options
+from antiphon.commands._options import split_algorithms
 from antiphon.commands._testbed import open_testbed
 from antiphon.errors import EXIT_FAILURE, AntiphonError
 from antiphon.output import files, progress, tables
@@ -108,6 +109,7 @@ def run(args: argparse.Namespace) -> int:
     args.budget = DEFAULT_BUDGET_S if args.budget is None else args.budget
     _give_back_names(args)
     _bench_model.check_options(args)
+    _refuse_idle(args)
     _check_files(args)
     if args.list:
         return _list(args)
@@ -185,6 +187,19 @@ def _give_back_names(args: argparse.Namespace) -> None:
         args.collectives = [collective.name for collective in core.collectives()]
 
 
+def _refuse_idle(args: argparse.Namespace) -> None:
+    """Raises an error for what is asked for and would not be measured."""
+    for option in ("overhead", "presence", "pattern"):
+        for name in ("collectives", "nonblocking", "algorithms", "field"):
+            if getattr(args, option) and getattr(args, name):
+                what = name if name == "collectives" else f"--{name}"
+                raise AntiphonError(f"--{option} measures something else than {what}", hint="leave one of them away")
+    if args.busy and not args.nonblocking:
+        raise AntiphonError("--busy is about computations, which only --nonblocking has", hint="add --nonblocking")
+    if args.contenders and not args.pattern:
+        raise AntiphonError("--contenders is for --pattern", hint="for collectives there is --algorithms")
+
+
 def _list(args: argparse.Namespace) -> int:
     listed = [a for a in core.algorithms() if not args.collectives or a.collective in args.collectives]
     if args.json:
@@ -220,17 +235,6 @@ def make_benchmark(args: argparse.Namespace) -> CollectiveBenchmark:
         field=args.field,
         busy=args.busy,
     )
-
-
-def split_algorithms(text: str) -> list[str]:
-    """Splits NAME[:PARAMETER=VALUE,…],…: a comma before PARAMETER=VALUE does not begin a new algorithm."""
-    choices: list[str] = []
-    for part in filter(None, text.split(",")):
-        if "=" in part and ":" not in part and choices:
-            choices[-1] += f",{part}"
-        else:
-            choices.append(part)
-    return choices
 
 
 def _forced(collective: str, asked: list[str]) -> Iterator[str]:
