@@ -18,11 +18,11 @@ struct Override {
 };
 using Overrides = std::array<Override, collective_count>;
 
-/// Reads the text that antiphon_force() and the MPI_Info keys take. `credit_bytes` is how many bytes may be under way
-/// to one node (0: unknown) and serves the credit protocol without parameters. Throws InvalidArgument.
-Override parse_override(Collective collective, std::string_view text, std::int64_t credit_bytes);
+/// Reads the text that antiphon_force() and the MPI_Info keys take. `credit` is what the credit protocol gets where the
+/// text names no parameters: those of Antiphon's own choice, as of credit_parameters(). Throws InvalidArgument.
+Override parse_override(Collective collective, std::string_view text, const std::string& credit);
 
 /// Reads ANTIPHON_FORCE: "COLLECTIVE|*:CHOICE;…". Throws InvalidArgument naming the first item that cannot be used.
-Overrides parse_force(std::string_view text, std::int64_t credit_bytes);
+Overrides parse_force(std::string_view text, const std::string& credit);
 
 }  // namespace antiphon

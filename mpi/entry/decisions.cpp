@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "antiphon/credit.hpp"
 #include "compress/collectives.hpp"
 #include "entry/fate.hpp"
 #include "entry/forget_passed.hpp"
@@ -35,22 +34,13 @@ bool plan_has_patterns_for(int ranks) {
   return std::any_of(patterns.begin(), patterns.end(), [&](const auto& p) { return p.phases.size == ranks; });
 }
 
-/// Returns what may be under way to a port, or 0 for the default. Where nobody measured it, the default is for slow
-/// links: on faster ones more is on the way, and short pieces would cost the hosts more than they gain.
-std::int64_t credit_bytes() {
-  if (world.settings.credit_bytes != 0) return world.settings.credit_bytes;
-  const std::int64_t guessed = Profile::guessed_credit_bytes(static_cast<double>(world.settings.link_bits_per_s));
-  return guessed / 2 > CreditLimits{}.credit_bytes ? guessed : 0;
-}
-
 }  // namespace
 
 const Choice& credit_choice() {
   static const Algorithm* const credit =
       find_algorithm(Collective::alltoallv, [](const Algorithm& a) { return a.credit == CreditWay::free; });
   static const Choice choice =
-      parse_choice(Collective::alltoallv,
-                   std::string(credit->name) + credit_parameters(credit_bytes(), world.settings.link_bits_per_s));
+      parse_choice(Collective::alltoallv, std::string(credit->name) + usual_credit_parameters());
   return choice;
 }
 

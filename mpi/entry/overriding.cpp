@@ -29,7 +29,7 @@ int override_choice(MPI_Comm comm, const char* collective, const char* choice) {
   if (which.empty() || choice == nullptr) return ANTIPHON_BAD_NAME;
   try {
     std::vector<Override> overrides;
-    for (const Collective c : which) overrides.push_back(parse_override(c, choice, world.settings.credit_bytes));
+    for (const Collective c : which) overrides.push_back(parse_override(c, choice, usual_credit_parameters()));
     for (std::size_t i = 0; i < which.size(); ++i) state->decisions().set_override(which[i], overrides[i]);
   } catch (const Error&) {
     return ANTIPHON_BAD_NAME;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <type_traits>
 
@@ -26,6 +27,13 @@ std::int64_t integer_variable(const char* name, std::int64_t otherwise) {
   return text.empty() ? otherwise : std::strtoll(text.c_str(), nullptr, 10);
 }
 
+double share_variable(const char* name) {
+  const std::string text = variable(name);
+  double share = 0;
+  std::from_chars(text.data(), text.data() + text.size(), share);  // strtod() would heed the program's locale
+  return share;
+}
+
 std::string word_variable(const char* name, const char* otherwise) {
   const std::string text = variable(name);
   return text.empty() ? otherwise : text;
@@ -35,11 +43,12 @@ void read_multicast(Settings& s) {
   s.multicast = word_variable("ANTIPHON_MULTICAST", "auto");
   s.multicast_interface = variable("ANTIPHON_MULTICAST_INTERFACE");
   s.multicast_groups = static_cast<int>(integer_variable("ANTIPHON_MULTICAST_GROUPS", s.multicast_groups));
+  constexpr std::int64_t least_timeout_ms = 200;  // of a group: four of its longest pauses (Description::check)
   s.multicast_timeout_ms =
-      std::max<std::int64_t>(integer_variable("ANTIPHON_MULTICAST_TIMEOUT_MS", s.multicast_timeout_ms), 100);
+      std::max(integer_variable("ANTIPHON_MULTICAST_TIMEOUT_MS", s.multicast_timeout_ms), least_timeout_ms);
   s.multicast_strategy = word_variable("ANTIPHON_MULTICAST_STRATEGY", "nack");
   s.multicast_keeper = integer_variable("ANTIPHON_MULTICAST_KEEPER", 1) != 0;
-  s.multicast_loss = std::strtod(word_variable("ANTIPHON_MULTICAST_LOSS", "0").c_str(), nullptr);
+  s.multicast_loss = share_variable("ANTIPHON_MULTICAST_LOSS");
   s.multicast_seed = static_cast<std::uint64_t>(integer_variable("ANTIPHON_MULTICAST_SEED", 1));
 }
 

@@ -6,7 +6,9 @@
 #include <set>
 #include <utility>
 
+#include "antiphon/credit.hpp"
 #include "antiphon/error.hpp"
+#include "antiphon/profile.hpp"
 #include "job/devices.hpp"
 #include "job/environment.hpp"
 #include "job/find_network.hpp"
@@ -100,7 +102,7 @@ std::string read_languages() {
   const Settings& s = world.settings;
   const char* which = "ANTIPHON_FORCE";
   try {
-    world.overrides = parse_force(s.force, s.credit_bytes);
+    world.overrides = parse_force(s.force, usual_credit_parameters());
     which = "the profile";
     if (!s.profile.empty()) world.profile_rules = Rules::of_profile(s.profile);
     which = "the plan";
@@ -177,6 +179,14 @@ int ranks_of_fullest_node() {
   int most = 1;
   for (const int node : world.node_of_rank) most = std::max(most, ++ranks_on_node[node]);
   return most;
+}
+
+std::string usual_credit_parameters() {
+  const Settings& s = world.settings;
+  if (s.credit_bytes != 0) return credit_parameters(s.credit_bytes, s.link_bits_per_s);
+  // The default is for slow links: on faster ones more is under way, and short pieces would cost the hosts too much.
+  const std::int64_t guessed = Profile::guessed_credit_bytes(static_cast<double>(s.link_bits_per_s));
+  return credit_parameters(guessed / 2 > CreditLimits{}.credit_bytes ? guessed : 0, s.link_bits_per_s);
 }
 
 void start_world() {

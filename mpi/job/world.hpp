@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "antiphon/overrides.hpp"
@@ -67,6 +68,9 @@ extern World world;
 
 /// Returns the ranks of the node that has most of them.
 int ranks_of_fullest_node();
+
+/// Returns the parameters of the credit protocol that suit what may be under way to a node here, measured or guessed.
+std::string usual_credit_parameters();
 
 /// Returns this rank's assumed location, or null without ANTIPHON_NODES.
 const AssumedLocation* own_assumed_location();

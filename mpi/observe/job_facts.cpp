@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "antiphon/fact.hpp"
+#include "job/environment.hpp"
 #include "job/library_parameters.hpp"
 #include "job/profile_store.hpp"
 #include "job/world.hpp"
@@ -39,8 +40,8 @@ Fact nodes_fact() {
 
 Fact credit_fact() {
   const Settings& s = world.settings;
-  if (s.credit_bytes == 0) return {"credit", "unknown", "no profile says it"};
-  const bool told = std::getenv("ANTIPHON_CREDIT_BYTES") != nullptr;
+  const bool told = !variable("ANTIPHON_CREDIT_BYTES").empty();
+  if (s.credit_bytes == 0) return {"credit", "unknown", told ? "ANTIPHON_CREDIT_BYTES" : "no profile says it"};
   return {"credit", bytes_text(static_cast<double>(s.credit_bytes)),
           told ? "ANTIPHON_CREDIT_BYTES" : "the profile " + s.profile_path};
 }

@@ -21,7 +21,7 @@ struct Readable {
 };
 
 constexpr Readable readable[] = {
-    {"ANTIPHON_FORCE", [](const std::string& value) { parse_force(value, 0); },
+    {"ANTIPHON_FORCE", [](const std::string& value) { parse_force(value, ""); },
      "write 'alltoall:rotated:window=2;bcast:chain', or '*:on'; `antiphon bench --list` shows the algorithms"},
     {"ANTIPHON_PLAN", [](const std::string& value) { run_plan_from_json(contents(value)); },
      "`antiphon plan` writes plans, from a run or its trace"},

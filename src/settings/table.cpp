@@ -148,8 +148,9 @@ constexpr std::array variables{
              .page = "concepts/multicast.md"},
     Variable{.name = "ANTIPHON_MULTICAST_TIMEOUT_MS",
              .takes = Takes::whole_number,
+             .max = 3'600'000,
              .initial = "6000",
-             .meaning = "a member that does not answer for so long is lost"},
+             .meaning = "a member that does not answer for so long is lost; at most an hour"},
     Variable{.name = "ANTIPHON_NODES",
              .form = "`a*4,b*4`",
              .meaning = "names taken for the ranks' nodes, to try a machine on another; with sockets: "

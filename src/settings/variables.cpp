@@ -56,10 +56,15 @@ bool is_list_of_folders(std::string_view text) {
   return true;
 }
 
+std::string wrong_number(std::string_view text, std::int64_t max) {
+  if (is_whole_number(text, max)) return "";
+  return "is not a whole number" + (max < INT64_MAX ? " up to " + std::to_string(max) : "");
+}
+
 /// Returns what is wrong with a value, as "is not a whole number"; an empty text if nothing is.
 std::string wrong(const Variable& variable, const std::string& value) {
   switch (variable.takes) {
-    case Takes::whole_number: return is_whole_number(value, variable.max) ? "" : "is not a whole number";
+    case Takes::whole_number: return wrong_number(value, variable.max);
     case Takes::share: return is_share(value) ? "" : "is not a share from 0 to 1";
     case Takes::word: return is_one_of(value, variable.words) ? "" : "is none of " + std::string(variable.words);
     case Takes::file: return access(value.c_str(), R_OK) == 0 ? "" : "cannot be read";

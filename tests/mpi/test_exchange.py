@@ -68,6 +68,18 @@ def test_credit_of_the_profile(native: Mpi, compiled: Run, run_ranks: Run) -> No
     assert any(wanted in row["algorithm"] for row in result.calls("alltoallv")), result.summary
 
 
+@pytest.mark.parametrize(("bits_per_s", "limits"), [
+    (1_000_000_000, "piece_bytes=32768,credit_bytes=65536,sender_bytes=65536,short_bytes=57344"),
+    (10_000_000_000, "piece_bytes=45056,credit_bytes=90112,sender_bytes=90112,short_bytes=78848"),
+])  # fmt: skip
+def test_forced_credit_suits_the_link(native: Mpi, bits_per_s: int, limits: str, compiled: Run, run_ranks: Run) -> None:
+    """GIVEN a fast link THEN the protocol has the parameters that Antiphon chooses for it (credit_limits_test.cpp)."""
+    variables = {"ANTIPHON_FORCE": "alltoallv:credit", "ANTIPHON_COMPRESS": "off", **cluster(3, bits_per_s)}
+    result = run_ranks(native, 3, [compiled(native, [PATTERNS]), 1], **variables)
+    assert result.returncode == 0, result.text
+    assert any(f"credit:{limits}" in row["algorithm"] for row in result.calls("alltoallv")), result.summary
+
+
 @pytest.mark.parametrize("choice", ENCODED)
 @pytest.mark.parametrize("n", [2, 5])
 def test_encoded_patterns(wheel: Mpi, n: int, choice: str, compiled: Run, run_ranks: Run) -> None:

@@ -18,6 +18,7 @@ from antiphon.tune import document
 
 Run = Callable[..., Any]
 PATTERNS = Path(__file__).resolve().parent / "programs" / "patterns.c"
+PROFILE = Path(__file__).resolve().parents[1] / "data" / "ethernet-16.openmpi.json"
 BROKEN = '{"version": 1, "decisions": {"version": 1, "rules": [{"collective": "bcast", "use": "chain:pice_bytes=8k"}]}}'
 
 
@@ -25,6 +26,7 @@ BROKEN = '{"version": 1, "decisions": {"version": 1, "rules": [{"collective": "b
     ("ANTIPHON_FORCE", "bcast:chain;alltoall:nosuch", 'alltoall has no algorithm "nosuch" (there are: '),
     ("ANTIPHON_FORCE", "alltoall:rotated:windw=2", 'has no parameter windw'),
     ("ANTIPHON_VERBOSE", "loud", "ANTIPHON_VERBOSE=loud is not a whole number"),
+    ("ANTIPHON_MULTICAST_TIMEOUT_MS", "9300000000000", "9300000000000 is not a whole number up to 3600000 "),
     ("ANTIPHON_SUMARY", "1", "did you mean ANTIPHON_SUMMARY?"),
     ("ANTIPHON_PLAN", "/no/such/plan.json", "ANTIPHON_PLAN=/no/such/plan.json cannot be read"),
     ("ANTIPHON_PROFILE", BROKEN, 'has no parameter pice_bytes'),
@@ -43,6 +45,21 @@ def test_stands_aside(
     lines = result.lines("antiphon: ")
     assert len(lines) == 1 and said in lines[0] and lines[0].endswith("every call is left to the library"), lines
     assert result.summary == {}
+
+
+@pytest.mark.parametrize(("given", "value", "source"), [
+    ("", "142.3 KiB", "the profile {}"), ("0", "unknown", "ANTIPHON_CREDIT_BYTES"),
+    ("65536", "64 KiB", "ANTIPHON_CREDIT_BYTES"),
+])  # fmt: skip
+def test_who_says_the_credit(
+    native: Mpi, given: str, value: str, source: str, compiled: Callable[..., Path], run_ranks: Run
+) -> None:
+    """GIVEN a profile and a variable THEN the summary names the one that counts: an empty variable does not."""
+    variables = {"ANTIPHON_PROFILE": str(PROFILE), "ANTIPHON_CREDIT_BYTES": given}
+    result = run_ranks(native, 2, [compiled(native, [PATTERNS]), 1], **variables)
+    assert result.returncode == 0, result.text
+    credit = result.fact("credit")
+    assert (credit["value"], credit["source"]) == (value, source.format(PROFILE))
 
 
 def test_paths_may_have_any_bytes(native: Mpi, compiled: Callable[..., Path], run_ranks: Run, tmp_path: Path) -> None:

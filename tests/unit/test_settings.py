@@ -26,6 +26,14 @@ def test_every_variable_that_is_read_is_known():
     assert len(read) > 25 and read <= known()
 
 
+def test_no_number_is_read_by_the_rules_of_the_programs_locale():
+    """GIVEN a program with a decimal comma THEN 0.02 is still a number: nothing that heeds its locale reads one."""
+    files = [path for part in ("mpi", "src") for path in (ROOT / part).rglob("*.cpp")]
+    found = [f"{path.name}: {line.strip()}" for path in files for line in path.read_text(encoding="utf-8").splitlines()
+             if re.search(r"\b(strto[df]|strtold|atof|sto[df]|stold)\(", line.partition("//")[0])]  # fmt: skip
+    assert not found
+
+
 def test_settings_for_users_are_described():
     page = (ROOT / "docs" / "reference" / "environment.md").read_text(encoding="utf-8")
     pages = page + (ROOT / "docs" / "guides" / "multicast.md").read_text(encoding="utf-8")
