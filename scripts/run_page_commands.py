@@ -72,10 +72,11 @@ NOT_HERE = {
 if importlib.util.find_spec("mpi4py") is None:
     NOT_HERE[r"script\.py|collectives\.py"] = "needs mpi4py"
 #: Shorter forms of what measures.
-SHORTER = {"selftest": ["--budget", "5"], "probe": ["--budget", "5"], "bench": ["--budget", "0.1"]}
+SHORTER = {"selftest": ["--budget", "5"], "probe": ["--budget", "5"], "bench": ["--budget", "0.1"],
+           "compare": ["--rounds", "3"]}  # fmt: skip
 #: Programs of the tutorials, whose place the solver takes: the commands are tried, not the programs.
 TUTORIALS = sorted(path.stem for path in (ROOT / "docs" / "tutorials").glob("*.md"))
-STARTS_RANKS = ("run", "trace", "plan", "probe", "selftest", "bench", "doctor")
+STARTS_RANKS = ("run", "compare", "trace", "plan", "probe", "selftest", "bench", "doctor")
 
 
 class Place:

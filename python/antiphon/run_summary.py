@@ -70,6 +70,33 @@ def rows(document: Mapping[str, Any]) -> list[Row]:
     return sorted(found, key=lambda row: -row.time_s)
 
 
+@dataclass(frozen=True)
+class Share:
+    """What collectives took of a run, mean over ranks."""
+
+    run_s: float
+    calls_s: float
+    waiting_s: float
+    #: Of the calls that Antiphon did.
+    own_s: float
+    #: Why the library did what took it longest; of a run without collectives, what that may mean.
+    reason: str
+
+    def to_json(self) -> dict[str, float]:
+        """Returns the seconds, and the share of the run."""
+        return {"share": self.calls_s / self.run_s, "run_s": self.run_s, "calls_s": self.calls_s,
+                "waiting_s": self.waiting_s, "antiphon_s": self.own_s}  # fmt: skip
+
+
+def share(document: Mapping[str, Any]) -> Share:
+    """Returns what collectives took of a run; the summary has this version."""
+    found = rows(document)
+    own_s = sum(row.time_s for row in found if row.used != "library")
+    reasons = [row.reason for row in found if row.used == "library"] + [str(document.get("nothing_seen", ""))]
+    return Share(float(document["run_s"]), sum(row.time_s for row in found),
+                 sum(row.waiting_s or 0.0 for row in found), own_s, reasons[0])  # fmt: skip
+
+
 def facts(document: Mapping[str, Any]) -> str:
     """Returns in one line what run it was; of an older summary, no more than its ranks."""
     ranks, nodes = int(document["ranks"]), document.get("nodes")

@@ -200,6 +200,10 @@ run --adapt x /bin/true|run --progress x /bin/true|run --shared-memory x /bin/tr
 bench --presence --launches 0 --mpi nothing|bench --presence --launches x|bench --pattern-seed 1 --presence --mpi no
 demo x y|map --pin x run.trace|explain --plan run.trace|lab up --connection-rate x|lab trace|compress-test --json
 bench --budget inf --mpi nothing|tune --budget nan --mpi nothing|lab run --timeout inf /bin/true
+compare|compare --rounds 2 /bin/true|compare --rounds x /bin/true|compare --max-time nan /bin/true|compare no-such
+compare --max-time 0 /bin/true|compare --stdin no-such /bin/true|compare --json=/no/dir/x /bin/true|compare /bin/true
+compare --hostfile nothing --mpi mpich /bin/true|compare --lab=nothing --mpi mpich /bin/true|compare --off /bin/true
+compare --placement nothing --mpi mpich /bin/true|compare --profile nothing --mpi mpich /bin/true
 """
 #: Wrong values that would be taken, or refused late or for another reason: what is said of them. HUGE has 400 digits.
 REFUSED = """

@@ -18,24 +18,27 @@ from antiphon.mpi import waiting
 from antiphon.mpi.launch import Launch
 
 
-def run(start: Launch, on_line: Callable[[str], None], timeout_s: float) -> tuple[int, str, bool]:
-    """Returns the exit code, the standard error, and whether the time limit ended the run.
+def run(
+    start: Launch, on_line: Callable[[str], None], timeout_s: float | None, stdin: str | os.PathLike[str] = os.devnull
+) -> tuple[int, str, bool]:
+    """Returns the exit code, the standard error, and whether the time limit, if there is one, ended the run.
 
     However this process is told to end, the launcher and its ranks end first.
     """
     outputs = Outputs(capture=True, on_stdout=on_line)
-    with waiting.handling({signal.SIGTERM: _leave, signal.SIGHUP: _leave}), contextlib.closing(outputs):
-        with open(os.devnull, "rb") as empty:
-            launcher = _Launcher(start, outputs.descriptors(empty))
+    with waiting.handling({signal.SIGTERM: leave, signal.SIGHUP: leave}), contextlib.closing(outputs):
+        with open(stdin, "rb") as given:
+            launcher = _Launcher(start, outputs.descriptors(given))
         try:
             outputs.close_far_ends()
-            code, timed_out = supervise(launcher, outputs, time.monotonic() + timeout_s)
+            code, timed_out = supervise(launcher, outputs, None if timeout_s is None else time.monotonic() + timeout_s)
         finally:
             launcher.end()
     return code, outputs.texts()[1], timed_out
 
 
-def _leave(number: int, _frame: Any) -> NoReturn:
+def leave(number: int, _frame: Any) -> NoReturn:
+    """Handles a signal that asks this process to end: what is open is closed on the way."""
     sys.exit(128 + number)
 
 

@@ -76,7 +76,8 @@ def add_where(parser: argparse.ArgumentParser, *, several: bool = True, link_rat
 
     `several` allows several libraries, with commas. `link_rate` says what that option is for; None adds no such option.
     """
-    add = parser.add_argument_group("where").add_argument
+    where = parser.add_argument_group("where")
+    add = where.add_argument
     add(
         *RANKS,
         dest="n",
@@ -93,6 +94,12 @@ def add_where(parser: argparse.ArgumentParser, *, several: bool = True, link_rat
         add("--link-rate", metavar="RATE", help=f"rate of a node's link, as 1gbit{link_rate}")
     add("--launcher", metavar="NAME", help=LAUNCHER_HELP)
     add("--launcher-args", type=words, default="", metavar="ARGS", help="more options for the launcher")
+    add_lab(where)
+
+
+def add_lab(where: argparse._ActionsContainer) -> None:
+    """Adds the options that choose an emulated cluster."""
+    add = where.add_argument
     add(
         "--lab",
         nargs="?",
@@ -120,12 +127,27 @@ class _OneAfterTheOther(argparse.Action):
         setattr(namespace, self.dest, f"{before};{values}" if before else values)
 
 
-def add_force(parser: argparse.ArgumentParser, text: str = "as of `antiphon run`") -> None:
+def add_force(parser: argparse._ActionsContainer, text: str = "as of `antiphon run`") -> None:
     """Adds the option that forces algorithms."""
     parser.add_argument("--force", metavar="SPEC", action=_OneAfterTheOther, help=text)
 
 
 def add_settings(parser: argparse.ArgumentParser) -> None:
+    """Adds the options that decide how a program runs under Antiphon, and what is recorded of it."""
+    add_choices(parser)
+    add = parser.add_argument
+    add("--summary", nargs="?", const="1", metavar="FILE", help="show at the end what was accelerated; --summary=FILE "
+        "writes it there (FILE.json: as JSON)")  # fmt: skip
+    add("--metrics", type=Path, metavar="FILE", help="write at the end what was chosen and how long it took, as "
+        "OpenMetrics (Prometheus) text")  # fmt: skip
+    add("--trace", type=Path, metavar="FILE", help="record every call in FILE (`antiphon trace` says what is in it), "
+        "for `antiphon report`")  # fmt: skip
+    add("--capture", type=Path, metavar="DIR", help="keep what each rank sends (point-to-point, 1 KiB and more, 64 MiB "
+        "a rank) in DIR/rank-N.msgs, for compress-test")  # fmt: skip
+    add("--off", action="store_true", help="load Antiphon, but let it pass every call through")
+
+
+def add_choices(parser: argparse._ActionsContainer) -> None:
     """Adds the options that decide how a program runs under Antiphon."""
     add = parser.add_argument
     add("--mpi", metavar="MPI", help="openmpi, mpich, mpiabi, or the path of a prefix, an mpirun or a libmpi "
@@ -133,16 +155,8 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     add("--profile", type=Path, metavar="FILE", help="profile of the machine, with its decisions")
     add("--plan", type=Path, metavar="FILE", help="a plan for the program, as written by `antiphon plan`, or "
         "by `antiphon compile`")  # fmt: skip
-    add("--summary", nargs="?", const="1", metavar="FILE", help="show at the end what was accelerated; --summary=FILE "
-        "writes it there (FILE.json: as JSON)")  # fmt: skip
-    add("--metrics", type=Path, metavar="FILE", help="write at the end what was chosen and how long it took, as "
-        "OpenMetrics (Prometheus) text")  # fmt: skip
-    add("--trace", type=Path, metavar="FILE", help="record every call in FILE (`antiphon trace` says what is in it), "
-        "for `antiphon report`")  # fmt: skip
     add_force(parser, "force algorithms: 'alltoall:rotated:window=2;bcast:chain', or '*:on' for Antiphon's own choice "
         "at all sizes; several add up")  # fmt: skip
-    add("--capture", type=Path, metavar="DIR", help="keep what each rank sends (point-to-point, 1 KiB and more, 64 MiB "
-        "a rank) in DIR/rank-N.msgs, for compress-test")  # fmt: skip
     add("--compress", choices=("auto", "on", "off"), help="compress messages and collectives of 1 KiB and more between "
         "nodes, without loss: auto, if codecs are fast enough for the links (the default where a profile knows both); "
         "on, try it in any case; off, never. With auto and on, messages that do not gain travel as they "
@@ -164,21 +178,20 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     add("--placement", type=Path, metavar="FILE", help="put ranks where `antiphon map` wants them, and check that they "
         "are there")  # fmt: skip
     add("--strict-placement", action="store_true", help="end the run where a rank is elsewhere")
-    add("--off", action="store_true", help="load Antiphon, but let it pass every call through")
 
 
 def settings(args: argparse.Namespace) -> Settings:
-    """Returns the settings that `add_settings`'s options ask for."""
+    """Returns the settings that the options of `add_settings` or `add_choices` ask for."""
     given = vars(args)  # Commands that record or measure have only some of the options.
     return Settings(
-        off=args.off,
+        off=given.get("off", False),
         profile=args.profile,
         force=args.force,
-        summary=args.summary,
+        summary=given.get("summary"),
         metrics=given.get("metrics"),
         plan=args.plan,
         trace=given.get("trace"),
-        capture=args.capture,
+        capture=given.get("capture"),
         compress=given.get("compress"),
         compress_min_bytes=given.get("compress_min_bytes"),
         codec=given.get("codec"),

@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("args", metavar="ARGS", nargs=argparse.REMAINDER, help="its arguments")
 
 
-def add_launch_options(parser: argparse.ArgumentParser) -> None:
+def add_launch_options(parser: argparse._ActionsContainer) -> None:
     """Adds the options that say where the ranks run."""
     parser.add_argument(*_options.RANKS, dest="n", type=_positive, metavar="N", help="number of ranks (default: one "
                         "per core; with a hostfile or in a batch job its slots)")  # fmt: skip
@@ -69,18 +69,33 @@ def run(args: argparse.Namespace) -> int:  # noqa: RET503 (exec does not return)
     if args.dry_run:
         sys.stdout.write(start.shell_line() + "\n")
         return 0
-    program = start.command[0]
-    if shutil.which(program) is None:
-        raise AntiphonError(f"{program} was not found", hint="give -n N to use the MPI's own launcher")
+    check_launcher(start)
     sys.stdout.flush()
-    os.execvpe(program, start.command, {**os.environ, **start.env})
+    os.execvpe(start.command[0], start.command, {**os.environ, **start.env})
 
 
 def prepare(args: argparse.Namespace) -> Launch:
     """Returns the launch that `antiphon run`'s arguments ask for."""
+    mpi = mpi_of(args)
+    return start_with(args, mpi, environment(args, mpi))
+
+
+def check_launcher(start: Launch) -> None:
+    """Raises an error for a launcher that is not there."""
+    if shutil.which(start.command[0]) is None:
+        raise AntiphonError(f"{start.command[0]} was not found", hint="give -n N to use the MPI's own launcher")
+
+
+def mpi_of(args: argparse.Namespace) -> Mpi:
+    """Returns the program's MPI, and says what was assumed to find it."""
     mpi = find_mpi(args.program, args.mpi, args=args.args)
     if mpi.note:
         output.print_hint(mpi.note)
+    return mpi
+
+
+def environment(args: argparse.Namespace, mpi: Mpi) -> dict[str, str]:
+    """Returns the ranks' variables, and fills in the options that --apply and --plan decide."""
     sources = (locate(args.program), args.hostfile, vars(args).get("apply"), args.profile)
     if vars(args).get("apply") is not None:
         _apply(args, mpi, sources)
@@ -89,6 +104,11 @@ def prepare(args: argparse.Namespace) -> Launch:
     env = rank_environment(mpi, _options.settings(args), os.environ)
     check_written(env, *sources)
     _check_profile(args)
+    return env
+
+
+def start_with(args: argparse.Namespace, mpi: Mpi, env: dict[str, str]) -> Launch:
+    """Returns the launch of the program with these variables, its ranks where a placement wants them."""
     argv = [args.program, *args.args]
     if vars(args).get("placement") is not None:
         return _placed(args, mpi, argv, env, args.launcher_args)

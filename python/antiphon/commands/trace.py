@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 from pathlib import Path
 
 from antiphon import output
@@ -94,8 +93,7 @@ def record(args: argparse.Namespace) -> int:
         variables["ANTIPHON_TRACE_BYTES"] = str(max(1, args.memory) << 20)
     os.environ |= variables
     start = run_command.prepare(args)
-    if shutil.which(start.command[0]) is None:
-        raise AntiphonError(f"{start.command[0]} was not found", hint="give -n N to use the MPI's own launcher")
+    run_command.check_launcher(start)
     before = _version(path)
     return after(path, waiting.run(start), before)
 

@@ -214,9 +214,11 @@ class Lab:
         timeout_s: float | None = None,
         capture: bool = True,
         on_stdout: Callable[[str], None] | None = None,
+        stdin: str | os.PathLike[str] = os.devnull,
         run: str = "",
     ) -> RunResult:
-        """Run a command on a node. `env` replaces the environment; `on_stdout` gets each line as it comes."""
+        """Run a command on a node. `env` replaces the environment; `on_stdout` gets each line as it comes. `stdin` is
+        for commands whose output is captured."""
         path = self.node_socket(node)
         full_env = dict(os.environ if env is None else env)
         if run:
@@ -224,8 +226,8 @@ class Lab:
         started = time.monotonic()
         outputs = Outputs(capture or on_stdout is not None, on_stdout)
         try:
-            with open(os.devnull, "rb") as empty:
-                fds = outputs.descriptors(empty)
+            with open(stdin, "rb") as given:
+                fds = outputs.descriptors(given)
                 command = channel.Command(path, argv, full_env, os.fspath(cwd or os.getcwd()), fds, run)
             try:
                 outputs.close_far_ends()
@@ -253,6 +255,7 @@ class Lab:
         map_by: str = "node",
         transport: str | None = None,
         cwd: str | os.PathLike[str] | None = None,
+        stdin: str | os.PathLike[str] = os.devnull,
         placement: Placement | None = None,
     ) -> RunResult:
         """Run an MPI program. `env` is added to the ranks' environment, `preload` to their LD_PRELOAD only."""
@@ -270,7 +273,8 @@ class Lab:
         host_file, names = self.state_dir / f"hosts-{run}", self.spec.node_names()
         launch = recipes.build(mpi, job, names, host_file, remote_shell(self.state_dir), os.environ)
         host_file.write_text(launch.hosts, encoding="ascii")
-        how: dict[str, Any] = {"timeout_s": timeout_s, "capture": capture, "on_stdout": on_stdout, "cwd": cwd}
+        how: dict[str, Any] = {"timeout_s": timeout_s, "capture": capture, "on_stdout": on_stdout, "cwd": cwd,
+                               "stdin": stdin}  # fmt: skip
         try:
             result = self.execute(1, launch.argv, env=launch.env, run=run, **how)
         finally:

@@ -36,8 +36,8 @@ class Outputs:
         self._parts: dict[IO[bytes], bytearray] = {}
         self._line = bytearray()
 
-    def descriptors(self, empty: IO[bytes]) -> list[int]:
-        """Returns stdin, stdout and stderr for the command."""
+    def descriptors(self, stdin: IO[bytes]) -> list[int]:
+        """Returns stdin, stdout and stderr for the command; `stdin` is for one whose output is captured."""
         if not self._capture:
             sys.stdout.flush()
             return [0, 1, 2]
@@ -47,7 +47,7 @@ class Outputs:
             stream = os.fdopen(read_end, "rb", buffering=0)
             self._near.append(stream)
             self._parts[stream] = bytearray()
-        return [empty.fileno(), *self._far]
+        return [stdin.fileno(), *self._far]
 
     def close_far_ends(self) -> None:
         while self._far:

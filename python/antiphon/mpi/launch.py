@@ -182,13 +182,7 @@ def rank_environment(mpi: Mpi, settings: Settings, env: Mapping[str, str]) -> di
     if mpi.late:
         # Opened late, and privately, by the program: the preload object must find MPI's symbols before that.
         own.append(str(mpi.libmpi))
-    variables = {"LD_PRELOAD": preload.line(own, env.get("LD_PRELOAD", ""), mpi.sanitizer)}
-    if mpi.redirect:
-        folders = [str(mpi.libmpi.parent), env.get("LD_LIBRARY_PATH", "")]
-        variables["LD_LIBRARY_PATH"] = ":".join(filter(None, folders))
-    if mpi.redirect and not mpi.late:
-        # A script may start Python, whose mpi4py opens the first library that it finds, unless it is told.
-        variables["MPI4PY_LIBMPI"] = str(mpi.libmpi)
+    variables = {"LD_PRELOAD": preload.line(own, env.get("LD_PRELOAD", ""), mpi.sanitizer), **_to_library(mpi, env)}
     ours = own_variables(env)
     if settings.compress_min_bytes is not None:
         ours.setdefault("ANTIPHON_COMPRESS_MIN_BYTES", str(settings.compress_min_bytes))
@@ -196,6 +190,23 @@ def rank_environment(mpi: Mpi, settings: Settings, env: Mapping[str, str]) -> di
     check_settings(ours, settings)
     ours.pop("ANTIPHON_LIB_DIR", None)
     return variables | ours
+
+
+def _to_library(mpi: Mpi, env: Mapping[str, str]) -> dict[str, str]:
+    """The variables that lead ranks to the library where they would find another one, or none."""
+    if not mpi.redirect:
+        return {}
+    folders = [str(mpi.libmpi.parent), env.get("LD_LIBRARY_PATH", "")]
+    variables = {"LD_LIBRARY_PATH": ":".join(filter(None, folders))}
+    # A script may start Python, whose mpi4py opens the first library that it finds, unless it is told.
+    return variables if mpi.late else {**variables, "MPI4PY_LIBMPI": str(mpi.libmpi)}
+
+
+def environment_without(mpi: Mpi, env: Mapping[str, str]) -> dict[str, str]:
+    """The same variables without Antiphon: the library, and what else is preloaded, are those of a run with it."""
+    inherited = env.get("LD_PRELOAD")
+    preloaded = {"LD_PRELOAD": preload.line([], inherited, mpi.sanitizer)} if inherited else {}
+    return {**preloaded, **_to_library(mpi, env)}
 
 
 def plain_environment(env: Mapping[str, str]) -> dict[str, str]:
