@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
         wanted = None if args.no_warm_up else summary
         start, ranks = _compare_runs.runs_of(args, mpi, testbed, wanted, on_line)
         argv, place = [args.program, *args.args], testbed.describe()
-        console = output.stderr() if args.json else output.stdout()
+        console = output.stderr() if args.json == "-" else output.stdout()
         console.print(f"{shlex.join(argv)}: {mpi.label}, {ranks} ranks; {place}", soft_wrap=True)
         sys.stdout.flush()
         comparison = Comparison(args.rounds)
@@ -83,8 +83,8 @@ def run(args: argparse.Namespace) -> int:
     if args.json is not None:
         about = {"program": argv, "mpi": mpi.label, "ranks": ranks, "place": place}
         _bench_json.write(args.json, about | comparison.to_json() | {"collectives": share and share.to_json()})
-    elif comparison.rounds:
-        _show_result(comparison, share)
+    if args.json != "-" and comparison.rounds:
+        _show_result(comparison, _collectives(share) if wanted else "")
     return _exit_code(args, comparison)
 
 
@@ -120,7 +120,7 @@ class _Progress:
             _show(f"{what}: {LABELS[way]} {tables.time_text(ended.wall_s)}")
 
 
-def _show_result(comparison: Comparison, share: run_summary.Share | None) -> None:
+def _show_result(comparison: Comparison, collectives: str) -> None:
     table = tables.new_table()
     for heading in ("", "median", "least", "most", "runs"):
         table.add_column(heading, justify="right" if heading else "left")
@@ -129,8 +129,7 @@ def _show_result(comparison: Comparison, share: run_summary.Share | None) -> Non
         texts = [tables.time_text(value) for value in (statistics.median(times), min(times), max(times))]
         table.add_row(LABELS[way], *texts, str(len(times)))
     tables.print_wide(table)
-    lines = [_verdict(comparison), _collectives(share) if share else "", _outputs(comparison)]
-    for line in filter(None, lines):
+    for line in filter(None, [_verdict(comparison), collectives, _outputs(comparison)]):
         output.stdout().print(line, soft_wrap=True)
     if comparison.verdict == "loses":
         output.print_hint("`antiphon run --summary` shows what took the time; `antiphon tune` measures which calls to "
@@ -158,7 +157,9 @@ def _verdict(comparison: Comparison) -> str:
     return f"no difference beyond noise: {text}; {rest}"
 
 
-def _collectives(share: run_summary.Share) -> str:
+def _collectives(share: run_summary.Share | None) -> str:
+    if share is None:
+        return "collectives: not known: the warm-up with Antiphon wrote no summary (is it off? does MPI start?)"
     if not share.calls_s:
         return f"collectives: none was seen: {share.reason}" if share.reason else "collectives: none took time"
     text = f"collectives: {tables.share_text(share.calls_s / share.run_s)} of {tables.time_text(share.run_s)} from " \
