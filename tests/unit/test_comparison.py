@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
+from antiphon import run_summary
 from antiphon.bench.comparison import ANTIPHON, PLAIN, Comparison, Ended
 
 FINE: tuple[str, ...] = ("sum 4", "done")
@@ -115,3 +116,17 @@ def test_outputs_are_compared(plain: list[str], antiphon: list[str], said: str |
     """GIVEN the lines of runs THEN their order does not count, as ranks write them in any order."""
     lines = {PLAIN: iter([*plain, plain[0]]), ANTIPHON: iter([*antiphon, antiphon[0]])}
     assert compared(lambda way, number: ended(1.0, lines=next(lines[way]).split()), 3).output == said
+
+
+def test_the_share_of_collectives_is_read() -> None:
+    """GIVEN a summary THEN waiting and Antiphon's part are those of the calls' time, and the longest row says why."""
+    row = {"collective": "bcast", "calls": 1, "bytes": 8, "max_time_s": 2.0, "share": 0.1, "least_bytes": 8,
+           "most_bytes": 8, "least_ranks": 2, "most_ranks": 2}  # fmt: skip
+    rows = [row | {"time_s": 1.0, "waiting_s": None, "algorithm": "library", "reason": "short"},
+            row | {"time_s": 2.0, "waiting_s": 0.5, "algorithm": "library", "reason": "asked for"},
+            row | {"time_s": 1.0, "waiting_s": 0.5, "algorithm": "chain", "reason": None}]  # fmt: skip
+    document = {"version": 2, "ranks": 2, "run_s": 8.0, "collectives": rows}
+    found = run_summary.share(document)
+    assert found == run_summary.Share(8.0, 4.0, 1.0, 1.0, "asked for") and found.to_json()["share"] == 0.5
+    nothing = run_summary.share(document | {"collectives": [], "nothing_seen": "it makes none"})
+    assert (nothing.calls_s, nothing.reason) == (0.0, "it makes none")

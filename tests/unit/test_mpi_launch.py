@@ -12,7 +12,15 @@ import antiphon
 from antiphon import cli
 from antiphon.errors import AntiphonError
 from antiphon.mpi import Mpi, launch
-from antiphon.mpi.launch import Settings, check_settings, launch_command, rank_environment, read_hostfile, srun_command
+from antiphon.mpi.launch import (
+    Settings,
+    check_settings,
+    environment_without,
+    launch_command,
+    rank_environment,
+    read_hostfile,
+    srun_command,
+)
 
 OPEN_MPI = Mpi(
     family="openmpi", abi="openmpi", name="Open MPI", version="5.0.11", vendor="", soname="libmpi.so.40",
@@ -227,3 +235,15 @@ def test_a_path_that_cannot_be_preloaded(tmp_path, monkeypatch):
     monkeypatch.setenv("ANTIPHON_LIB_DIR", str(folder))
     with pytest.raises(AntiphonError, match="cannot be preloaded"):
         launch.preload_object("mpich")
+
+
+@pytest.mark.parametrize("tool", ["", "/tools/libtool.so"])
+def test_runs_without_antiphon_differ_by_its_object_and_settings_alone(tool):
+    """GIVEN a library that ranks would not find, and a tool that is preloaded, with or without Antiphon's object."""
+    mpi, ours = replace(MPICH, redirect=True), "/elsewhere/libantiphon-mpich.so"
+    inherited = {"LD_PRELOAD": f"{tool}:{ours}", "LD_LIBRARY_PATH": "/mine", "ANTIPHON_FORCE": "bcast:chain"}
+    with_it = rank_environment(mpi, Settings(), inherited)
+    own = with_it.pop("LD_PRELOAD").removeprefix(f"{tool}:" if tool else "")
+    assert own.endswith("/libantiphon-mpich.so") and with_it.pop("ANTIPHON_FORCE") == "bcast:chain"
+    assert environment_without(mpi, inherited) == {"LD_PRELOAD": tool, **with_it}
+    assert environment_without(MPICH, {}) == {}
