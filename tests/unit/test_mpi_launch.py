@@ -128,7 +128,9 @@ def test_launchers_that_take_no_address_of_ipv6(tmp_path):
 
 @pytest.mark.parametrize(("text", "part"), [("", "names no host"), ("one\ntwo slots=many\n", ":2: 'many'"),
                                             ("one slots=\n", ":1: ''"), ("[::1]:x\n", ":1: 'x'"),
-                                            ("one:0\n", ":1: '0'"), ("one slots=²\n", ":1: '²'")])  # fmt: skip
+                                            ("one:0\n", ":1: '0'"), ("one slots=²\n", ":1: '²'"),
+                                            ('{"a": 1}\n', """:1: '{"a"' is not a host's name"""),
+                                            ("one\n[]\n", ":2: '' is not"), ("\0\0\n", ":1: ")])  # fmt: skip
 def test_broken_hostfiles(text, part, tmp_path):
     hosts = tmp_path / "hosts"
     hosts.write_text(text)

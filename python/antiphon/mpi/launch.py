@@ -292,6 +292,8 @@ def checked_for_slurm(env: Mapping[str, str]) -> Mapping[str, str]:
 _SLOTS = re.compile(r"""(?<![\w-])slots\s*=\s*["']?([^\s"']*)""")
 #: `node:4` or `[fe80::1]:4`. Any other word with colons is an IPv6 address.
 _COUNTED = re.compile(r"([^\s:]*):([^\s:]*)|\[(\S*)\](?::(\S*))?")
+#: Names, addresses, and what Open MPI takes in their place, as `user@node`, `+n1` and `^node`.
+_HOST = re.compile(r"[\w.:%@+^-]+")
 #: What only MPICH's launcher understands.
 _HYDRA = re.compile(r"^\s*([^\s:]+:\d+(?!\S)|\[)|(?<![\w-])(ifname|binding|user)\s*=")
 
@@ -334,6 +336,9 @@ def _lines_of(path: Path) -> list[tuple[str, int | None]]:
         word = text.split()[0]
         counted = _COUNTED.fullmatch(word)
         host, count = (counted[1] or counted[3] or "", counted[2] or counted[4]) if counted else (word, None)
+        if not _HOST.fullmatch(host):
+            hint = "name a file with a line per node: `node slots=4` or `node:4`"
+            raise AntiphonError(f"{path}:{number}: {host!r} is not a host's name", hint=hint)
         said = _SLOTS.search(text)
         slots = said[1] if said else count or None
         if slots is not None and (not slots.isdecimal() or int(slots) == 0):
