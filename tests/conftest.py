@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import gc
 import itertools
 import os
@@ -84,6 +85,32 @@ def _closed(folder: Path) -> Iterator[None]:
 def closed() -> Callable[[Path], contextlib.AbstractContextManager[None]]:
     """Returns what makes a folder one that nobody may enter. Root may, and so it is another user meanwhile."""
     return _closed
+
+
+@pytest.fixture(scope="session")
+def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Returns the folder for what all workers of a run need, and one of them makes."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shared"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def made_once(shared_folder: Path) -> Callable[[str, Callable[[Path], object]], Path]:
+    """Fills a new folder of this name, once for all workers of a run, and returns it."""
+
+    def made(name: str, fill: Callable[[Path], object]) -> Path:
+        folder, whole = shared_folder / name, shared_folder / f"{name}.whole"
+        with (shared_folder / f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not whole.exists():
+                folder.mkdir(exist_ok=True)
+                fill(folder)
+                whole.touch()
+        return folder
+
+    return made
 
 
 @pytest.fixture(scope="session")

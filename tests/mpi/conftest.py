@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import functools
 import hashlib
 import json
@@ -11,7 +10,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -122,33 +121,20 @@ Compile = Callable[..., Path]
 
 
 @pytest.fixture(scope="session")
-def programs_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Returns the folder for compiled programs, which all workers of a run share."""
-    base = tmp_path_factory.getbasetemp()
-    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "programs"
-    folder.mkdir(exist_ok=True)
-    return folder
-
-
-@pytest.fixture(scope="session")
-def compiled(programs_folder: Path) -> Compile:
+def compiled(made_once: Callable[..., Path]) -> Compile:
     """Compiles sources with an MPI's wrapper, once each."""
 
     def compile_with(mpi: Mpi, sources: Sequence[Path], *options: str) -> Path:
-        key = hashlib.sha1(repr((mpi.libmpi, *sources, *options)).encode()).hexdigest()[:12]
-        folder = programs_folder / key
-        with (programs_folder / f"{key}.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            program = folder / sources[0].stem
-            if program.exists():
-                return program
-            folder.mkdir(exist_ok=True)
+        def fill(folder: Path) -> None:
             fortran = sources[0].suffix.lower() == ".f90"
             flags = ["-ffree-line-length-none", f"-J{folder}"] if fortran else WARNINGS
+            program = folder / sources[0].stem
             command = [wrapper(mpi, "fortran" if fortran else "c"), *flags, *sources, "-o", program, *options]
             result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT_S)
             assert result.returncode == 0, result.stderr
-        return program
+
+        key = hashlib.sha1(repr((mpi.libmpi, *sources, *options)).encode()).hexdigest()[:12]
+        return made_once(key, fill) / sources[0].stem
 
     return compile_with
 
@@ -175,11 +161,8 @@ def with_antiphon(mpi: Mpi, compiled: Compile, before: Sequence[Path], behind: S
 
 
 @pytest.fixture
-def run_ranks(tmp_path: Path, one_core: list[str], compiled: Compile) -> Run:
-    """Starts a program on n ranks with the preload object or, with preload=False, without it.
-
-    Other objects can be preloaded before it and behind it. Only as many ranks as there are cores run in parallel.
-    """
+def start_ranks(tmp_path: Path, one_core: list[str], compiled: Compile) -> Run:
+    """Starts a program as `run_ranks` does."""
 
     def run(
         mpi: Mpi,
@@ -217,6 +200,38 @@ def run_ranks(tmp_path: Path, one_core: list[str], compiled: Compile) -> Run:
     return run
 
 
+HAS_FAILED = pytest.StashKey[bool]()
+#: So long may a program take without Antiphon, once it has failed with it.
+ALONE_LIMIT_S = 15
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    report = (yield).get_result()  # type: ignore[misc]
+    if report.when == "call":
+        item.stash[HAS_FAILED] = report.failed
+
+
+@pytest.fixture
+def run_ranks(request: pytest.FixtureRequest, start_ranks: Run) -> Iterator[Run]:
+    """Starts a program on n ranks with the preload object or, with preload=False, without it.
+
+    Other objects can be preloaded before it and behind it. Only as many ranks as there are cores run in parallel. Where
+    a test fails, it says how its last program ends without Antiphon, and so whose fault that is.
+    """
+    alone: list[Callable[[], Result]] = []
+
+    def run(mpi: Mpi, n: int, argv: Sequence[object], *, preload: bool = True, **options: Any) -> Result:
+        limited = options | {"limit_s": ALONE_LIMIT_S}
+        alone[:] = [functools.partial(start_ranks, mpi, n, argv, preload=False, **limited)] if preload else []
+        return start_ranks(mpi, n, argv, preload=preload, **options)
+
+    yield run
+    if alone and request.node.stash.get(HAS_FAILED, False):
+        result = alone[0]()
+        print(f"without Antiphon, the last program ends with {result.returncode}:\n{result.text}")
+
+
 Check = Callable[..., Result]
 
 
@@ -231,7 +246,7 @@ def check(compiled: Compile, run_ranks: Run) -> Check:
         program = compiled(mpi, sorted(CHECK.glob("*.c")), *(["-DNONBLOCKING"] if nonblocking else []))
         result = run_ranks(mpi, n, [program, *arguments], **options)
         assert result.returncode == 0, result.text
-        assert result.text.count(", 0 failed\n") == 1, result.text
+        assert len(re.findall(r"\b[1-9]\d* passed, 0 failed\n", result.text)) == 1, result.text
         return result
 
     return run

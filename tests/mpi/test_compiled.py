@@ -60,14 +60,6 @@ def test_system_libraries(mpi: Mpi, part: str, compiled: Run, run_ranks: Run) ->
     assert "fine" in result.text.split(), result.text
 
 
-def test_without_antiphon(wheel: Mpi, compiled: Run, run_ranks: Run) -> None:
-    """GIVEN no preload object THEN the library's persistent collectives pass the same test."""
-    for part in ("kinds", "neighbours"):
-        result = run_ranks(wheel, 3, [program(wheel, compiled), part], preload=False)
-        assert result.returncode == 0, result.text
-        assert "fine" in result.text.split(), result.text
-
-
 def plan_of(size: int, sizes: Callable[[int, int], int]) -> dict[str, Any]:
     """Returns a plan for one pattern, in rotated phases."""
     phases = []

@@ -17,6 +17,8 @@ from antiphon.trace.writer import join_parts
 HERE = Path(__file__).resolve().parent
 PATTERNS = HERE / "programs" / "patterns.c"
 STREAMS = HERE / "programs" / "streams.c"
+UNEVEN = HERE / "programs" / "uneven.c"
+CHANGING = HERE / "programs" / "changing.c"
 INCLUDE = HERE.parents[1] / "include"
 #: Which choices encode what the protocol carries.
 ENCODED = ["credit:encode=1", "credit:piece_bytes=1000,credit_bytes=3000,sender_bytes=2000,short_bytes=300,encode=200"]
@@ -57,15 +59,19 @@ def test_longer_pieces_on_faster_links(
 
 
 def test_credit_of_the_profile(native: Mpi, compiled: Run, run_ranks: Run) -> None:
-    """GIVEN a profile that says what may be under way to a node THEN half of that is granted."""
+    """GIVEN a profile or a variable that says what may be under way to a node THEN half of that is granted."""
     data = HERE.parent / "data"
     profile = data / f"ethernet-16.{'openmpi' if native.family == 'openmpi' else 'mpich'}.json"
     piece = json.loads(profile.read_text())["contention"]["credit_bytes"] // 16 // 1024 * 1024
     variables = {"ANTIPHON_PROFILE": str(profile), "ANTIPHON_FORCE": "alltoallv:credit", "ANTIPHON_COMPRESS": "off"}
-    result = run_ranks(native, 3, [compiled(native, [PATTERNS]), 1], **variables)
-    assert result.returncode == 0, result.text
-    wanted = f"credit:piece_bytes={piece},credit_bytes={8 * piece},sender_bytes={2 * piece},"
-    assert any(wanted in row["algorithm"] for row in result.calls("alltoallv")), result.summary
+    for told, source in (({}, f"the profile {profile}"), ({"ANTIPHON_CREDIT_BYTES": "65536"}, "ANTIPHON_CREDIT_BYTES")):
+        if told:
+            piece = 65536 // 16
+        result = run_ranks(native, 3, [compiled(native, [PATTERNS]), 1], **variables, **told)
+        assert result.returncode == 0, result.text
+        wanted = f"credit:piece_bytes={piece},credit_bytes={8 * piece},sender_bytes={2 * piece},"
+        assert any(wanted in row["algorithm"] for row in result.calls("alltoallv")), result.summary
+        assert result.fact("credit")["source"] == source
 
 
 @pytest.mark.parametrize(("bits_per_s", "limits"), [
@@ -95,44 +101,9 @@ def test_encoded_patterns(wheel: Mpi, n: int, choice: str, compiled: Run, run_ra
     assert coded["encoded"] > 0 and coded["wire_bytes"] < coded["bytes"]
 
 
-UNEVEN = """
-#include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
-/* Rank r sends 2^20 >> ((to + 3 r) % 5) bytes: what goes and what comes in a phase differ much. */
-static int bytes(int from, int to) { return from == to ? 8 : (1 << 20) >> 2 * ((to + 3 * from) % 5); }
-int main(int argc, char** argv) {
-  int rank, n, bad = 0;
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &n);
-  int sc[64], sd[64], rc[64], rd[64], so = 0, ro = 0;
-  for (int i = 0; i < n; ++i) {
-    sd[i] = so, so += sc[i] = bytes(rank, i);
-    rd[i] = ro, ro += rc[i] = bytes(i, rank);
-  }
-  unsigned char *out = malloc(so), *in = malloc(ro);
-  for (int call = 0; call < 6; ++call) {
-    for (int i = 0; i < n; ++i)
-      for (int k = 0; k < sc[i]; ++k) out[sd[i] + k] = (unsigned char)(rank * 7 + i * 31 + k + call);
-    for (int k = 0; k < ro; ++k) in[k] = 0;
-    MPI_Alltoallv(out, sc, sd, MPI_BYTE, in, rc, rd, MPI_BYTE, MPI_COMM_WORLD);
-    for (int i = 0; i < n; ++i)
-      for (int k = 0; k < rc[i]; ++k) bad += in[rd[i] + k] != (unsigned char)(i * 7 + rank * 31 + k + call);
-  }
-  MPI_Allreduce(MPI_IN_PLACE, &bad, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  if (rank == 0) printf("%s\\n", bad == 0 ? "fine" : "wrong");
-  MPI_Finalize();
-  return 0;
-}
-"""
-
-
-def test_uneven_patterns(native: Mpi, compiled: Run, run_ranks: Run, tmp_path: Path) -> None:
+def test_uneven_patterns(native: Mpi, compiled: Run, run_ranks: Run) -> None:
     """GIVEN a pattern with phases that would wait for each other THEN it is right, and scheduled once it is known."""
-    source = tmp_path / "uneven.c"
-    source.write_text(UNEVEN)
-    result = run_ranks(native, 5, [compiled(native, [source])], ANTIPHON_FORCE="alltoallv:on", **cluster(5))
+    result = run_ranks(native, 5, [compiled(native, [UNEVEN])], ANTIPHON_FORCE="alltoallv:on", **cluster(5))
     assert result.returncode == 0, result.text
     assert "fine" in result.text.split()
     ways = {row["algorithm"] for row in result.calls("alltoallv")}
@@ -141,12 +112,10 @@ def test_uneven_patterns(native: Mpi, compiled: Run, run_ranks: Run, tmp_path: P
 
 
 @pytest.mark.parametrize("compress", ["on", "force"])
-def test_encoded_uneven_patterns(native: Mpi, compress: str, compiled: Run, run_ranks: Run, tmp_path: Path) -> None:
+def test_encoded_uneven_patterns(native: Mpi, compress: str, compiled: Run, run_ranks: Run) -> None:
     """GIVEN compression THEN the pattern is known and scheduled as without it, and its messages are encoded."""
-    source = tmp_path / "uneven.c"
-    source.write_text(UNEVEN)
     variables = {"ANTIPHON_FORCE": "alltoallv:on", "ANTIPHON_COMPRESS": compress, **cluster(5)}
-    result = run_ranks(native, 5, [compiled(native, [source])], **variables)
+    result = run_ranks(native, 5, [compiled(native, [UNEVEN])], **variables)
     assert result.returncode == 0, result.text
     assert "fine" in result.text.split()
     assert any("credit with a known pattern" in row["algorithm"] for row in result.calls("alltoallv")), result.summary
@@ -269,48 +238,6 @@ def test_trace_keeps_within_its_memory(native: Mpi, compiled: Run, run_ranks: Ru
     assert path.stat().st_size < 3 << 20
 
 
-CHANGING = """
-#include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-/* A call for each letter: s, 16 bytes to everybody; l, as many and 300000 to the next rank; u, uneven, and another
- * pattern each time. With a second argument, by MPI_Alltoallw. */
-static int bytes(char kind, int call, int from, int to, int n) {
-  if (kind == 'u') return (1 << 20) >> 2 * ((to + 3 * from + call) % 5);
-  return kind == 'l' && to == (from + 1) % n ? 300000 : 16;
-}
-int main(int argc, char** argv) {
-  int rank, n, bad = 0;
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &n);
-  unsigned char *out = malloc(8 << 20), *in = malloc(8 << 20);
-  MPI_Datatype types[64];
-  for (int i = 0; i < 64; ++i) types[i] = MPI_BYTE;
-  for (int call = 0; call < (int)strlen(argv[1]); ++call) {
-    int sc[64], sd[64], rc[64], rd[64], so = 0, ro = 0;
-    for (int i = 0; i < n; ++i) {
-      sd[i] = so, so += sc[i] = bytes(argv[1][call], call, rank, i, n);
-      rd[i] = ro, ro += rc[i] = bytes(argv[1][call], call, i, rank, n);
-    }
-    for (int i = 0; i < n; ++i)
-      for (int k = 0; k < sc[i]; ++k) out[sd[i] + k] = (unsigned char)(rank * 7 + i * 31 + k + call);
-    memset(in, 0, ro);
-    if (argc > 2) MPI_Alltoallw(out, sc, sd, types, in, rc, rd, types, MPI_COMM_WORLD);
-    else MPI_Alltoallv(out, sc, sd, MPI_BYTE, in, rc, rd, MPI_BYTE, MPI_COMM_WORLD);
-    for (int i = 0; i < n; ++i)
-      for (int k = 0; k < rc[i]; ++k) bad += in[rd[i] + k] != (unsigned char)(i * 7 + rank * 31 + k + call);
-  }
-  MPI_Allreduce(MPI_IN_PLACE, &bad, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  if (rank == 0) printf("%s\\n", bad == 0 ? "fine" : "wrong");
-  MPI_Finalize();
-  return 0;
-}
-"""
-
-
-@pytest.mark.parametrize("collective", ["alltoallv", "alltoallw"])
 @pytest.mark.parametrize(
     ("calls", "used"),
     [
@@ -324,25 +251,20 @@ int main(int argc, char** argv) {
     ],
 )
 def test_short_patterns_are_the_librarys(
-    native: Mpi, collective: str, calls: str, used: dict[str, int], compiled: Run, run_ranks: Run, tmp_path: Path
+    native: Mpi, calls: str, used: dict[str, int], compiled: Run, run_ranks: Run
 ) -> None:
     """GIVEN patterns that are short THEN the library does them, on every rank alike, until all have seen a long one."""
-    source = tmp_path / "changing.c"
-    source.write_text(CHANGING)
-    argv = [compiled(native, [source]), calls, *(["w"] if collective == "alltoallw" else [])]
-    result = run_ranks(native, 3, argv, **cluster(3))
+    result = run_ranks(native, 3, [compiled(native, [CHANGING]), calls, "with types, too"], **cluster(3))
     assert result.returncode == 0, result.text
     assert "fine" in result.text.split()
-    assert result.used(collective) == used
-    left = result.reasons(collective)
-    assert left == {"short: the ranks have seen that it is not worth a schedule"}
+    for collective in ("alltoallv", "alltoallw"):
+        assert result.used(collective) == used
+        assert result.reasons(collective) == {"short: the ranks have seen that it is not worth a schedule"}
 
 
-def test_uneven_patterns_that_change(native: Mpi, compiled: Run, run_ranks: Run, tmp_path: Path) -> None:
+def test_uneven_patterns_that_change(native: Mpi, compiled: Run, run_ranks: Run) -> None:
     """GIVEN another uneven pattern in each call THEN it is gathered and scheduled for its own call."""
-    source = tmp_path / "changing.c"
-    source.write_text(CHANGING)
-    result = run_ranks(native, 5, [compiled(native, [source]), "u" * 12], **cluster(5))
+    result = run_ranks(native, 5, [compiled(native, [CHANGING]), "u" * 12], **cluster(5))
     assert result.returncode == 0, result.text
     assert "fine" in result.text.split()
     known = [row["algorithm"] for row in result.calls("alltoallv") if "known pattern" in row["algorithm"]]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -27,7 +28,6 @@ def test_fortran(mpi: Mpi, binding: str, verified: Run) -> None:
     if mpi.family == "mpich" and mpi.version.startswith("4.0") and binding == "USE_MPI_F08":
         pytest.skip("MPICH 4.0's own mpi_f08 counts the indices of waitany and waitsome from 0")
     options = [f"-D{binding}", "-fallow-argument-mismatch"]
-    verified(mpi, 2, "p2p.F90", options=options, preload=False)
     for compress in ("off", "force"):
         verified(mpi, 2, "p2p.F90", options=options, ANTIPHON_COMPRESS=compress)
 
@@ -39,7 +39,7 @@ def test_every_call_form(mpi: Mpi, compiled: Compile, run_ranks: Run) -> None:
     for compress in ("off", "force"):
         result = run_ranks(mpi, 2, [program, sparse], ANTIPHON_COMPRESS=compress)
         assert result.returncode == 0, result.text
-        assert ", 0 failed" in result.text, result.text
+        assert re.search(r"\b[1-9]\d* cases, 0 failed", result.text), result.text
 
 
 @pytest.mark.parametrize("codec", ["dfcm", "spatial", "lz4", "zstd"])
@@ -48,7 +48,7 @@ def test_one_codec(native: Mpi, codec: str, compiled: Compile, run_ranks: Run) -
     program = compiled(native, [PROGRAMS / "grids.c"])
     result = run_ranks(native, 2, [program], ANTIPHON_COMPRESS="force", ANTIPHON_CODEC=codec)
     assert result.returncode == 0, result.text
-    assert result.text.count(", 0 failed") == 2, result.text
+    assert len(re.findall(r"\b[1-9]\d* cases, 0 failed", result.text)) == 2, result.text
     rows = result.summary["compression"]
     assert sum(row["encoded"] for row in rows) > 0
     kept = sum(row["kept_bytes"] for row in rows)
@@ -59,14 +59,13 @@ def test_parts_of_grids(mpi: Mpi, compiled: Compile, run_ranks: Run) -> None:
     """GIVEN regular datatypes with gaps THEN frames leave in memory what the library's own unpacking leaves there."""
     result = run_ranks(mpi, 2, [compiled(mpi, [PROGRAMS / "grids.c"])], ANTIPHON_COMPRESS="force")
     assert result.returncode == 0, result.text
-    assert result.text.count(", 0 failed") == 2, result.text
+    assert len(re.findall(r"\b[1-9]\d* cases, 0 failed", result.text)) == 2, result.text
     assert sum(row["encoded"] for row in result.summary["compression"]) > 100, result.summary
 
 
 def test_what_one_call_starts(mpi: Mpi, verified: Run) -> None:
     """GIVEN persistent messages of one tag, long and short, started by one call THEN they match as in the library."""
-    for preload in (False, True):
-        result = verified(mpi, 2, "started.c", preload=preload, ANTIPHON_COMPRESS="force")
+    result = verified(mpi, 2, "started.c", ANTIPHON_COMPRESS="force")
     assert sum(row["encoded"] for row in result.summary["compression"]) > 50, result.summary
 
 
@@ -155,10 +154,9 @@ def test_order_and_company(mpi: Mpi, threads: tuple[str, ...], compiled: Compile
     # an MPI_Waitall that fails: docs/findings/libraries.
     spared = [] if mpi.family == "openmpi" else ["sends-stay"]
     spared += ["waitall-succeeds"] if threads and mpi.family == "openmpi" and mpi.version.startswith("4.") else []
-    for preload in (False, True):
-        result = run_ranks(mpi, 3, [program, *threads, *spared], preload=preload, ANTIPHON_COMPRESS="force")
-        assert result.returncode == 0, result.text
-        assert result.lines("verified") == ["verified"], result.text
+    result = run_ranks(mpi, 3, [program, *threads, *spared], ANTIPHON_COMPRESS="force")
+    assert result.returncode == 0, result.text
+    assert result.lines("verified") == ["verified"], result.text
     encoded = sum(row["encoded"] for row in result.summary["compression"])
     assert encoded > 100, result.summary
 

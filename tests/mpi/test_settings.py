@@ -36,6 +36,8 @@ def test_stands_aside(
     native: Mpi, name: str, value: str, said: str, compiled: Callable[..., Path], run_ranks: Run, tmp_path: Path
 ) -> None:
     """GIVEN a setting that cannot be used THEN one line says which, and every call is the library's."""
+    if native.family != "mpich" and name != "ANTIPHON_VERBOSE":
+        pytest.skip("settings are read alike under every library")
     if value is BROKEN:
         (tmp_path / "p.json").write_text(value)
         value = str(tmp_path / "p.json")

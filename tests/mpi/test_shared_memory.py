@@ -128,11 +128,9 @@ def test_several_nodes(wheel: Mpi, check: Check) -> None:
     assert "within_nodes" not in result.summary
 
 
-def test_beside_nonblocking_calls(native: Mpi, compiled: Callable[..., Path], run_ranks: Run) -> None:
+def test_beside_nonblocking_calls(native: Mpi, verified: Run) -> None:
     """GIVEN operations on many communicators from several threads, beside blocking calls, THEN all end right."""
-    program = compiled(native, [PROGRAMS / "outstanding.c"])
-    result = run_ranks(native, 3, [program], ANTIPHON_FORCE="*:on")
-    assert result.returncode == 0, result.text
+    verified(native, 3, "outstanding.c", "threads", ANTIPHON_FORCE="*:on")
 
 
 @pytest.mark.parametrize("way", ["on", "copy"])
@@ -151,7 +149,7 @@ def started(folder: Path, n: int) -> list[int]:
     while not all(file.is_file() and file.read_text().endswith("\n") for file in files):
         assert time.monotonic() < limit, "ranks did not start"
         time.sleep(0.05)
-    time.sleep(1)
+    time.sleep(0.2)
     return [int(file.read_text()) for file in files]
 
 

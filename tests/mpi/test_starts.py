@@ -61,7 +61,7 @@ class Start:
     """What each rank loads, and what is to come of it."""
 
     name: str
-    #: own, foreign, other (another version), tool or none, by rank; several with colons between them.
+    #: own, foreign, other (another version) or none, by rank.
     loads: tuple[str, ...]
     #: A part of the line that says why the job is not accelerated; None if it is.
     line: str | None = None
@@ -94,31 +94,37 @@ STARTS = [
     Start("settings", ("own", "own"), "rank 1 has ANTIPHON_FORCE=bcast:chain, unlike rank 0",
           last={"ANTIPHON_FORCE": "bcast:chain"}),
     Start("one-off", ("own", "own"), "rank 1 has ANTIPHON=off, unlike rank 0", last={"ANTIPHON": "off"}),
-    Start("tool-before", ("tool:own", "tool:own")),
-    Start("tool-behind", ("own:tool", "own:tool")),
     Start("threads", ("own", "own"), mode="threads", languages=("c",)),
     Start("sessions", ("own", "own"), "starts MPI by MPI_Session_init", "sessions", has_sessions, ("c",)),
     Start("spawn", ("own", "own"), None, "spawn", can_spawn, ("c",)),
 ]  # fmt: skip
 #: Without ANTIPHON_SLOW, C takes all starts, the others those that depend on the language.
 BRIEF = {("fortran", "wrong"), ("mpi4py", "right"), ("mpi4py", "wrong"), ("fortran", "one-without")}
+#: Without ANTIPHON_SLOW, the MPI ABI takes these alone: its library is MPICH's own, and so is the rest of its object.
+BY_THE_ABI = {"right", "wrong", "one-without", "sessions"}
+
+
+def is_taken(mpi: Mpi, language: str, start: Start) -> bool:
+    """Returns whether the matrix has this row."""
+    if language not in start.languages or not start.can(mpi):
+        return False
+    brief = language == "c" or (language, start.name) in BRIEF
+    return SLOW or (brief and (mpi.abi != "mpiabi" or start.name in BY_THE_ABI))
+
+
 MATRIX = [
     pytest.param(mpi, language, start, id=f"{IDS[id(mpi)]}-{language}-{start.name}")
     for mpi, language, start in itertools.product(MPIS, LANGUAGES, STARTS)
-    if language in start.languages and start.can(mpi) and (SLOW or language == "c" or (language, start.name) in BRIEF)
+    if is_taken(mpi, language, start)
 ]
 
 
 @pytest.fixture(scope="session")
-def objects(tmp_path_factory: pytest.TempPathFactory, compiled: Compile) -> Callable[[Mpi, str], str]:
+def objects(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Mpi, str], str]:
     """Returns what a rank preloads; another version is a copy with another build id."""
     folder = tmp_path_factory.mktemp("objects")
 
     def find(mpi: Mpi, load: str) -> str:
-        if ":" in load:
-            return ":".join(find(mpi, part) for part in load.split(":"))
-        if load == "tool":
-            return str(compiled(mpi, [PROGRAMS / "tool.c"], "-shared", "-fPIC"))
         own = launch.preload_object(mpi.abi)
         if load == "other":
             other = folder / own.name

@@ -57,6 +57,7 @@ def test_a_tool_before_and_behind(mpi: Mpi, language: str, compiled: Compile, ru
     for order in ({"before": [tool]}, {"behind": [tool]}):
         result = run_ranks(mpi, RANKS, [program], **order, **WITH)
         assert seen(result) == alone
+        assert not result.lines("antiphon: "), result.text
         check_antiphon(result)
 
 

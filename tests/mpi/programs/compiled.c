@@ -338,7 +338,7 @@ int main(int argc, char** argv) {
   if (argc < 2 || !strcmp(argv[1], "levels")) levels();
   if (argc < 2 || !strcmp(argv[1], "persistent")) persistent();
 #ifdef HAVE_INIT
-  if (argc < 2 || !strcmp(argv[1], "exchanges") || !strcmp(argv[1], "neighbours")) exchanges(1);
+  if (argc < 2 || !strcmp(argv[1], "exchanges")) exchanges(1);
 #endif
   if (argc < 2 || !strcmp(argv[1], "exchanges")) exchanges(0);
 #ifdef HAVE_INIT

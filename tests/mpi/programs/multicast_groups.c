@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* multicast_groups MODE: the life of multicast groups; prints "verified". Only `tags` has several ranks on a node.
+ * With ANTIPHON_MULTICAST_KEEPER, the thread of that name is there or not.
  *
  *   tags       all ranks send
  *   numbers    communicators of the same ranks in another order, with room for two groups
@@ -9,6 +10,7 @@
  *   threads    one thread broadcasts while another one's groups need room
  *   freed      groups of the C API are used and closed after their communicator is freed
  *   unclosed   the same group is closed after MPI_Finalize */
+#include <dirent.h>
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -152,9 +154,26 @@ static antiphon_group freed(void) {
   return group;
 }
 
+/* Returns whether a thread advances multicasts while the program computes. */
+static int has_keeper(void) {
+  char path[300], name[32] = "";
+  int found = 0;
+  DIR* const tasks = opendir("/proc/self/task");
+  for (const struct dirent* task; (task = readdir(tasks)) != NULL;) {
+    snprintf(path, sizeof path, "/proc/self/task/%s/comm", task->d_name);
+    FILE* const file = fopen(path, "r");
+    if (file == NULL) continue;
+    found |= fgets(name, sizeof name, file) != NULL && strcmp(name, "antiphon-keep\n") == 0;
+    fclose(file);
+  }
+  closedir(tasks);
+  return found;
+}
+
 int main(int argc, char** argv) {
   int provided = 0;
   const char* const mode = argc > 1 ? argv[1] : "";
+  const char* const keeper = getenv("ANTIPHON_MULTICAST_KEEPER");
   antiphon_group group = NULL;
   MPI_Init_thread(&argc, &argv, strcmp(mode, "threads") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -167,6 +186,7 @@ int main(int argc, char** argv) {
   else if (strcmp(mode, "threads") == 0 && provided == MPI_THREAD_MULTIPLE) threads();
   else if (strcmp(mode, "freed") == 0 || strcmp(mode, "unclosed") == 0) group = freed();
   if (strcmp(mode, "freed") == 0) wrong += antiphon_close_group(&group) != ANTIPHON_OK;
+  if (keeper != NULL) wrong += has_keeper() != (strcmp(keeper, "0") != 0);
   tell_verdict(wrong);
   MPI_Finalize();
   return antiphon_close_group(&group) != ANTIPHON_OK;
