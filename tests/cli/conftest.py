@@ -73,23 +73,26 @@ def mpi(request: pytest.FixtureRequest) -> Mpi:
     return request.param
 
 
+@pytest.fixture(params=list({mpi.family: mpi for mpi in reversed(MPIS)}.values()), ids=mpi_id)
+def native(request: pytest.FixtureRequest) -> Mpi:
+    """Provides one library of each family, for what differs between launchers alone."""
+    return request.param
+
+
 @pytest.fixture(scope="session")
-def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Mpi], Path]:
+def compiled(made_once: Callable[..., Path]) -> Callable[[Mpi], Path]:
     """Compiles PROGRAM with the wrapper of an MPI, once each."""
-    done: dict[Path, Path] = {}
-    folder = tmp_path_factory.mktemp("programs")
-    (folder / "program.c").write_text(PROGRAM)
 
     def compile_with(mpi: Mpi) -> Path:
-        if mpi.libmpi not in done:
+        def fill(folder: Path) -> None:
             names = ["mpicc_abi"] if mpi.abi == "mpiabi" else [f"mpicc.{mpi.family}", "mpicc"]
             wrapper = next((mpi.prefix / "bin" / name for name in names if (mpi.prefix / "bin" / name).exists()), None)
             if wrapper is None:
                 pytest.skip(f"{mpi.label} has no mpicc (its development package is not installed)")
-            program = folder / f"program-{len(done)}"
-            subprocess.run([wrapper, folder / "program.c", "-o", program], check=True, timeout=TIMEOUT_S)
-            done[mpi.libmpi] = program
-        return done[mpi.libmpi]
+            (folder / "program.c").write_text(PROGRAM)
+            subprocess.run([wrapper, folder / "program.c", "-o", folder / "program"], check=True, timeout=TIMEOUT_S)
+
+        return made_once(f"cli-{mpi_id(mpi)}-{MPIS.index(mpi)}", fill) / "program"
 
     return compile_with
 
@@ -100,17 +103,31 @@ def program(mpi: Mpi, compiled: Callable[[Mpi], Path]) -> Path:
     return compiled(mpi)
 
 
+@pytest.fixture
+def native_program(native: Mpi, compiled: Callable[[Mpi], Path]) -> Path:
+    """Provides a program linked to `native`."""
+    return compiled(native)
+
+
+@pytest.fixture
+def any_program(compiled: Callable[[Mpi], Path]) -> Path:
+    """Provides a program linked to one library, where each other one would do as well."""
+    return compiled(MPIS[0])
+
+
 @pytest.fixture(scope="session")
-def objects(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def objects(made_once: Callable[..., Path]) -> Path:
     """Makes a directory with a preload object for each ABI."""
-    folder = tmp_path_factory.mktemp("lib")
-    source = folder / "object.c"
-    source.write_text(OBJECT)
-    for abi in ABIS:
-        large = [] if abi == "openmpi" else ["-DLARGE_COUNTS"]
-        command = ["cc", "-shared", "-fPIC", *large, source, "-o", folder / f"libantiphon-{abi}.so"]
-        subprocess.run(command, check=True, timeout=TIMEOUT_S)
-    return folder
+
+    def fill(folder: Path) -> None:
+        (folder / "object.c").write_text(OBJECT)
+        for abi in ABIS:
+            large = [] if abi == "openmpi" else ["-DLARGE_COUNTS"]
+            target = folder / f"libantiphon-{abi}.so"
+            command = ["cc", "-shared", "-fPIC", *large, folder / "object.c", "-o", target]
+            subprocess.run(command, check=True, timeout=TIMEOUT_S)
+
+    return made_once("cli-objects", fill)
 
 
 Antiphon = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -133,12 +150,18 @@ def antiphon(objects: Path, tmp_path: Path) -> Antiphon:
 
 
 @pytest.fixture
-def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Antiphon:
-    """Runs the command line in this process: none is started, and nothing is imported again."""
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run_here: Antiphon) -> Antiphon:
+    """Runs the command line in this process, in a folder of the test's own."""
     for name in list(os.environ):
         if name.startswith(("ANTIPHON", "SLURM")):
             monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
+    return run_here
+
+
+@pytest.fixture(scope="session")
+def run_here() -> Antiphon:
+    """Runs the command line in this process: none is started, and nothing is imported again."""
 
     def run(*words: object) -> subprocess.CompletedProcess[str]:
         out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))

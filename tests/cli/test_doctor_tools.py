@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,15 +18,18 @@ TOOL = "int PMPI_Send(void); int MPI_Send(void) { return PMPI_Send(); } int MPI_
 BY_NAME = "int MPI_Send(void) { return 0; } int MPI_Init(void) { return 0; }"
 
 
-@pytest.fixture
-def objects(tmp_path: Path) -> Path:
+@pytest.fixture(scope="session")
+def objects(made_once: Callable[..., Path]) -> Path:
     """Returns a folder with two tools, and objects that are named as Antiphon and an MPI library."""
     sources = {"libtool.so": TOOL, "libbyname.so": BY_NAME, "libantiphon-mpich.so": TOOL, "libmpi.so.12": BY_NAME}
-    for name, source in {**sources, "libother.so": "int other;"}.items():
-        (tmp_path / "source.c").write_text(source)
-        command = ["cc", "-shared", "-fPIC", f"-Wl,-soname,{name}", tmp_path / "source.c", "-o", tmp_path / name]
-        subprocess.run(command, check=True, timeout=60)
-    return tmp_path
+
+    def fill(folder: Path) -> None:
+        for name, source in {**sources, "libother.so": "int other;"}.items():
+            (folder / "source.c").write_text(source)
+            command = ["cc", "-shared", "-fPIC", f"-Wl,-soname,{name}", folder / "source.c", "-o", folder / name]
+            subprocess.run(command, check=True, timeout=60)
+
+    return made_once("doctor-tools", fill)
 
 
 @pytest.mark.parametrize(

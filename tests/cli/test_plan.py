@@ -26,6 +26,7 @@ RANKS, WIDTH = 16, 4
 CALLS = 6
 WORLD = Communicator(1, "MPI_COMM_WORLD", tuple(range(RANKS)))
 ALL_PARTS = ["placement", "algorithms", "patterns"]
+Antiphon = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 def rank_trace(rank: int) -> RankTrace:
@@ -53,22 +54,36 @@ def trace(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Returns a plan of such a trace, made once."""
-    folder = tmp_path_factory.mktemp("plan")
-    path = trace.__wrapped__(folder)  # type: ignore[attr-defined]
-    antiphon("plan", "--link-rate", "100mbit", "-o", folder / "grid.plan", path)
-    return folder / "grid.plan"
-
-
-def antiphon(*arguments: object, fails: bool = False) -> subprocess.CompletedProcess[str]:
-    """Runs the command."""
+def as_program(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """Runs the command in a process of its own."""
     env = {key: value for key, value in os.environ.items() if not key.startswith(("ANTIPHON_P", "SLURM"))}
     command = [sys.executable, "-m", "antiphon", *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False, env=env)
-    assert (done.returncode != 0) == fails, done.stdout + done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
     return done
+
+
+@pytest.fixture(scope="session")
+def made(made_once: Callable[..., Path]) -> Path:
+    """Returns a plan of such a trace, made once."""
+
+    def fill(folder: Path) -> None:
+        path = trace.__wrapped__(folder)  # type: ignore[attr-defined]
+        as_program("plan", "--link-rate", "100mbit", "-o", folder / "grid.plan", path)
+
+    return made_once("plan", fill) / "grid.plan"
+
+
+@pytest.fixture
+def antiphon(command: Antiphon) -> Antiphon:
+    """Runs the command in this process."""
+
+    def run(*arguments: object, fails: bool = False) -> subprocess.CompletedProcess[str]:
+        done = command(*arguments)
+        assert (done.returncode != 0) == fails, done.stdout + done.stderr
+        return done
+
+    return run
 
 
 def test_one_file_holds_all_parts(made: Path) -> None:
@@ -86,7 +101,7 @@ def test_one_file_holds_all_parts(made: Path) -> None:
     assert times["both"] < times["as it ran"]
 
 
-def test_only_the_parts_that_are_asked_for(trace: Path, tmp_path: Path) -> None:
+def test_only_the_parts_that_are_asked_for(trace: Path, tmp_path: Path, antiphon: Antiphon) -> None:
     done = antiphon("plan", "--link-rate", "100mbit", "--parts", "patterns,compression", "--json", "-o",
                     tmp_path / "p", trace)  # fmt: skip
     document = json.loads(done.stdout)
@@ -95,7 +110,7 @@ def test_only_the_parts_that_are_asked_for(trace: Path, tmp_path: Path) -> None:
     assert "placement" not in document["left_out"]
 
 
-def test_compression_is_taken_from_a_summary(trace: Path, tmp_path: Path) -> None:
+def test_compression_is_taken_from_a_summary(trace: Path, tmp_path: Path, antiphon: Antiphon) -> None:
     """GIVEN a run that saved a tenth by encoding THEN the plan compresses; GIVEN one that saved nothing THEN not."""
     row = {"communicator": "MPI_COMM_WORLD", "class": "between nodes", "messages": 100, "encoded": 90, "bytes": 10**6,
            "wire_bytes": 4 * 10**5, "rate": 2.5, "saved_s": 1.6}  # fmt: skip
@@ -146,7 +161,7 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], object]]] = [
 
 @pytest.mark.parametrize(("what", "change"), WRONG, ids=[what for what, _ in WRONG])
 def test_errors_name_the_field(
-    made: Path, tmp_path: Path, what: str, change: Callable[[dict[str, Any]], object]
+    made: Path, tmp_path: Path, what: str, change: Callable[[dict[str, Any]], object], antiphon: Antiphon
 ) -> None:
     done = antiphon("explain", "--plan", changed(made, tmp_path, change), fails=True)
     assert done.returncode == 2
@@ -166,7 +181,7 @@ def test_the_core_and_the_schema_refuse_the_same_fields(made: Path) -> None:
             core.query("describe_plan", plan=json.dumps(wrong))
 
 
-def test_a_plan_is_shown(made: Path, tmp_path: Path) -> None:
+def test_a_plan_is_shown(made: Path, tmp_path: Path, antiphon: Antiphon) -> None:
     shown = antiphon("explain", "--plan", made).stdout
     assert "placement: 16 ranks on 4 nodes" in shown
     assert "16 ranks" in shown
@@ -178,7 +193,7 @@ def test_a_plan_is_shown(made: Path, tmp_path: Path) -> None:
     assert shown_parts == ["What is expected", "Placement", "Patterns"]
 
 
-def test_an_older_compiled_plan_is_still_one(trace: Path, tmp_path: Path) -> None:
+def test_an_older_compiled_plan_is_still_one(trace: Path, tmp_path: Path, antiphon: Antiphon) -> None:
     plan = tmp_path / "compiled.json"
     antiphon("compile", trace, "-o", plan)
     assert json.loads(plan.read_text())["version"] == 1
@@ -187,12 +202,12 @@ def test_an_older_compiled_plan_is_still_one(trace: Path, tmp_path: Path) -> Non
     assert "Patterns" in antiphon("report", plan, "-o", tmp_path / "page.html", "--json").stdout
 
 
-def test_map_takes_the_placement(made: Path, tmp_path: Path) -> None:
+def test_map_takes_the_placement(made: Path, tmp_path: Path, antiphon: Antiphon) -> None:
     antiphon("map", made, "-o", tmp_path / "ranks", "--launcher", "openmpi5")
     assert (tmp_path / "ranks").read_text().split() == Placement.load(made).hosts
 
 
-def test_joint_writes_what_it_found(trace: Path, tmp_path: Path, made: Path) -> None:
+def test_joint_writes_what_it_found(trace: Path, tmp_path: Path, made: Path, antiphon: Antiphon) -> None:
     """GIVEN the same machine THEN `traffic --joint -o` writes the placement that the whole plan has."""
     profile = tmp_path / "machine.json"
     from antiphon.cluster import files
@@ -228,11 +243,11 @@ PARTNERS = [5, 4, 7, 6, 1, 0, 3, 2]
 SWITCHES = Path(__file__).resolve().parents[1] / "data" / "two-switches.openmpi.json"
 
 
-@pytest.mark.parametrize("command", [["plan"], ["traffic", "--joint"]])
-def test_ranks_stay_on_the_runs_nodes(command: list[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("words", [["plan"], ["traffic", "--joint"]], ids=" ".join)
+def test_ranks_stay_on_the_runs_nodes(words: list[str], tmp_path: Path, antiphon: Antiphon) -> None:
     """GIVEN a machine of 16 nodes, and a run on two of them THEN the plan is for these, and a run takes it."""
     trace = pairs_trace(tmp_path / "pairs.trace", ["node03", "node12"], PARTNERS)
-    antiphon(*command, "--profile", SWITCHES, "-o", tmp_path / "pairs.plan", trace)
+    antiphon(*words, "--profile", SWITCHES, "-o", tmp_path / "pairs.plan", trace)
     placement = Plan.load(tmp_path / "pairs.plan").placement
     assert placement is not None
     assert [node.name for node in placement.nodes] == ["node03", "node12"]
@@ -240,7 +255,7 @@ def test_ranks_stay_on_the_runs_nodes(command: list[str], tmp_path: Path) -> Non
     assert sorted(map(len, placement.ranks_on())) == [4, 4]
 
 
-def test_the_profile_is_asked_about_the_runs_hosts(tmp_path: Path) -> None:
+def test_the_profile_is_asked_about_the_runs_hosts(tmp_path: Path, antiphon: Antiphon) -> None:
     """GIVEN runs that differ in their hosts alone THEN predictions do; GIVEN unknown ones, this is said."""
     found = {}
     for name, hosts in (("near", "1 2 3 4"), ("far", "1 9 2 10"), ("unknown", "21 22 23 24")):
@@ -255,40 +270,40 @@ def test_the_profile_is_asked_about_the_runs_hosts(tmp_path: Path) -> None:
     assert "no node of its own" in said
 
 
-def dry_run(made: Path, *options: object) -> tuple[str, str]:
+def dry_run(antiphon: Antiphon, made: Path, *options: object) -> tuple[str, str]:
     """Returns the launcher's command line with each variable as NAME=VALUE, and what was said."""
     done = antiphon("run", "--plan", made, *options, "--dry-run", sys.executable, "-c", "import mpi4py.MPI")
     return re.sub(r"-genv (\w+) ", r"\1=", done.stdout), done.stderr
 
 
-def test_a_run_takes_what_fits(made: Path, tmp_path: Path) -> None:
+def test_a_run_takes_what_fits(made: Path, tmp_path: Path, antiphon: Antiphon) -> None:
     """GIVEN the plan's nodes THEN ranks are placed; GIVEN others, or other ranks THEN a line says so."""
     pytest.importorskip("mpi4py")
-    line, said = dry_run(made)
+    line, said = dry_run(antiphon, made)
     assert f"ANTIPHON_PLACEMENT={made}" in line
     assert "another input" in said or "not of" in said
     hosts = tmp_path / "hosts"
     hosts.write_text("".join(f"n{i} slots=4\n" for i in range(4)))
-    assert f"ANTIPHON_PLACEMENT={made}" in dry_run(made, "--hostfile", hosts)[0]
+    assert f"ANTIPHON_PLACEMENT={made}" in dry_run(antiphon, made, "--hostfile", hosts)[0]
     hosts.write_text("".join(f"n{i}\n" * 4 for i in range(4)))
-    assert f"ANTIPHON_PLACEMENT={made}" in dry_run(made, "--hostfile", hosts)[0]
+    assert f"ANTIPHON_PLACEMENT={made}" in dry_run(antiphon, made, "--hostfile", hosts)[0]
     hosts.write_text("n0 slots=4\nn1 slots=4\nn2 slots=2\nn3 slots=4\n")
-    line, said = dry_run(made, "--hostfile", hosts)
+    line, said = dry_run(antiphon, made, "--hostfile", hosts)
     assert "ANTIPHON_PLACEMENT" not in line
     assert f"ANTIPHON_PLAN={made}" in line
     assert "n2 has 2 slots here, and 4 ranks are for it" in said
     hosts.write_text("m0 slots=4\n")
-    assert "n0 is no node of this job" in dry_run(made, "--hostfile", hosts)[1]
+    assert "n0 is no node of this job" in dry_run(antiphon, made, "--hostfile", hosts)[1]
     least = {"compression": {"use": "on", "least_bytes": 4096, "classes": []}}
     encoding = changed(made, tmp_path, lambda document: document.update(least))
-    assert "ANTIPHON_COMPRESS_MIN_BYTES=4096" in dry_run(encoding)[0]
-    assert "ANTIPHON_COMPRESS_MIN_BYTES" not in dry_run(encoding, "--compress", "on")[0]
-    assert "ANTIPHON_PLACEMENT" not in dry_run(made, "-n", 8)[0]
+    assert "ANTIPHON_COMPRESS_MIN_BYTES=4096" in dry_run(antiphon, encoding)[0]
+    assert "ANTIPHON_COMPRESS_MIN_BYTES" not in dry_run(antiphon, encoding, "--compress", "on")[0]
+    assert "ANTIPHON_PLACEMENT" not in dry_run(antiphon, made, "-n", 8)[0]
 
 
 @pytest.mark.parametrize("chosen", ["by an option", "by the job"])
 def test_a_launcher_that_takes_no_placement_starts_the_ranks_without(
-    chosen: str, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    chosen: str, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, antiphon: Antiphon
 ) -> None:
     """GIVEN a plan with a placement, and Flux THEN a line says that it is left out, and the rest is used."""
     pytest.importorskip("mpi4py")
@@ -298,7 +313,7 @@ def test_a_launcher_that_takes_no_placement_starts_the_ranks_without(
         flux.chmod(0o755)
         monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
         monkeypatch.setenv("FLUX_URI", "local:///x")
-    line, said = dry_run(made, *(["--launcher", "flux", "-n", RANKS] if chosen == "by an option" else []))
+    line, said = dry_run(antiphon, made, *(["--launcher", "flux", "-n", RANKS] if chosen == "by an option" else []))
     assert f"ANTIPHON_PLAN={made} ANTIPHON_ALL_RANKS=1 flux run -n {RANKS} " in line
     assert "ANTIPHON_PLACEMENT" not in line
     assert "the placement is left out: flux cannot be told where ranks go" in said
@@ -314,13 +329,13 @@ def test_a_launcher_that_takes_no_placement_starts_the_ranks_without(
         (["--link-rate", "fast"], "--link-rate"),
     ],
 )
-def test_wrong_options(trace: Path, options: list[str], what: str) -> None:
+def test_wrong_options(trace: Path, options: list[str], what: str, antiphon: Antiphon) -> None:
     done = antiphon("plan", *options, "-o", trace.with_name("p"), trace, fails=True)
     assert what in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_a_program_needs_a_machine_too(tmp_path: Path) -> None:
+def test_a_program_needs_a_machine_too(tmp_path: Path, antiphon: Antiphon) -> None:
     done = antiphon("plan", "-o", tmp_path / "p", sys.executable, fails=True)
     assert "the machine is not known" in done.stderr
 
@@ -348,14 +363,16 @@ def recorded(trace: Path, tmp_path: Path) -> list[object]:
         (["--link-rate", "1gbit", "--trace", "HERE/grid.trace"], "grid.trace is there already"),
     ],
 )
-def test_mistakes_end_before_the_run(recorded: list[object], options: list[str], what: str, tmp_path: Path) -> None:
+def test_mistakes_end_before_the_run(
+    recorded: list[object], options: list[str], what: str, tmp_path: Path, antiphon: Antiphon
+) -> None:
     (tmp_path / "broken.json").write_text('{"topology": {}}')
     done = antiphon("plan", *(word.replace("HERE", str(tmp_path)) for word in options), *recorded, fails=True)
     assert what in done.stderr
     assert not (tmp_path / "place").exists()
 
 
-def test_a_run_is_recorded_beside_the_plan(recorded: list[object], tmp_path: Path) -> None:
+def test_a_run_is_recorded_beside_the_plan(recorded: list[object], tmp_path: Path, antiphon: Antiphon) -> None:
     """GIVEN a plan's directory, which other nodes have too THEN the trace goes there, and only the plan stays."""
     antiphon("plan", "--link-rate", "100mbit", "--trace", tmp_path / "kept.trace", *recorded)
     assert Path((tmp_path / "place").read_text()).parent == tmp_path / "out"
@@ -363,7 +380,9 @@ def test_a_run_is_recorded_beside_the_plan(recorded: list[object], tmp_path: Pat
     assert (tmp_path / "kept.trace").read_bytes() == (tmp_path / "grid.trace").read_bytes()
 
 
-def test_a_recorded_run_stays_if_no_plan_comes_of_it(recorded: list[object], trace: Path, tmp_path: Path) -> None:
+def test_a_recorded_run_stays_if_no_plan_comes_of_it(
+    recorded: list[object], trace: Path, tmp_path: Path, antiphon: Antiphon
+) -> None:
     trace.write_bytes(trace.read_bytes()[:40])
     done = antiphon("plan", "--link-rate", "100mbit", *recorded, fails=True)
     (kept,) = (tmp_path / "out").iterdir()

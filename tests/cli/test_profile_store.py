@@ -41,48 +41,42 @@ def of_nodes(*names: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def known(tmp_path: Path) -> dict[str, str]:
-    """Provides a store with a profile of four nodes and what runs have learned of them, as variables."""
+def known_here(command: Antiphon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Provides a store with a profile of four nodes and what runs have learned of them to this process."""
     folder = tmp_path / "store"
     entry = store.save(of_nodes(*FOUR), (), [folder]).parent
     (entry / "learned.tcp.eth0.0.json").write_text(json.dumps(LEARNED))
-    return {"ANTIPHON_STORE": str(folder)}
+    monkeypatch.setenv("ANTIPHON_STORE", str(folder))
+    return folder
 
 
-@pytest.fixture
-def known_here(command: Antiphon, known: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Provides that store to this process."""
-    monkeypatch.setenv("ANTIPHON_STORE", known["ANTIPHON_STORE"])
-    return Path(known["ANTIPHON_STORE"])
-
-
-def test_list_and_show_say_every_fact_and_its_source(antiphon: Antiphon, known: dict[str, str]) -> None:
-    [row] = json.loads(antiphon("profile", "list", "--json", **known).stdout)
+def test_list_and_show_say_every_fact_and_its_source(command: Antiphon, known_here: Path, antiphon: Antiphon) -> None:
+    [row] = json.loads(antiphon("profile", "list", "--json", ANTIPHON_STORE=str(known_here)).stdout)
     assert (row["mpi"], row["nodes"], row["learned_rules"]) == ("openmpi-5", list(FOUR), 1)
     assert row["link_bits_per_s"] == 10**8
-    assert row["name"] in antiphon("profile", "list", **known).stdout
-    [shown] = json.loads(antiphon("profile", "show", "openmpi", "--json", **known).stdout)
+    assert row["name"] in command("profile", "list").stdout
+    [shown] = json.loads(command("profile", "show", "openmpi", "--json").stdout)
     facts = {(fact["name"], fact["source"]): fact["value"] for fact in shown["facts"]}
     learned = Path(row["path"], "learned.tcp.eth0.0.json")
     assert facts["link rate", f"measured, {row['profile']}"] == "100mbit"
     assert facts["learned", str(learned)] == "1 rule (tcp, eth0)"
     [old] = [source for name, source in facts if name == "link rate" and source.endswith(str(learned))]
     assert "too old, it will be measured again" in old
-    assert "4 (n1, n2, n3, n4)" in antiphon("profile", "show", **known).stdout
+    assert "4 (n1, n2, n3, n4)" in command("profile", "show").stdout
 
 
-def test_use_names_a_profile_for_its_nodes_or_others(antiphon: Antiphon, tmp_path: Path, known: dict[str, str]) -> None:
+def test_use_names_a_profile_for_its_nodes_or_others(command: Antiphon, tmp_path: Path, known_here: Path) -> None:
     profile.write(tmp_path / "m.json", of_nodes("a", "b"))
     (tmp_path / "nodes").write_text("x slots=2\ny slots=2\n")
-    assert antiphon("profile", "use", "m.json", **known).returncode == 0
-    used = json.loads(antiphon("profile", "use", "m.json", "--hostfile", "nodes", "--json", **known).stdout)
+    assert command("profile", "use", "m.json").returncode == 0
+    used = json.loads(command("profile", "use", "m.json", "--hostfile", "nodes", "--json").stdout)
     assert used["nodes"] == ["x", "y"]
     assert profile.load(used["path"]) == of_nodes("a", "b")
     assert sorted(entry.nodes for entry in store.entries([tmp_path / "store"])) == [("a", "b"), FOUR, ("x", "y")]
     nameless = of_nodes("a", "b")
     nameless["topology"]["nodes"] = [{"switch": "a", "port_bytes_per_s": 1e7, "count": 2}]
     profile.write(tmp_path / "m.json", nameless)
-    refused = antiphon("profile", "use", "m.json", **known)
+    refused = command("profile", "use", "m.json")
     assert (refused.returncode, refused.stdout) == (2, "")
     assert refused.stderr == "error: the profile does not name its nodes\nhint: name them with --hostfile FILE\n"
 
@@ -138,18 +132,21 @@ def test_nothing_is_put_where_nobody_may_read_it_again(antiphon: Antiphon, tmp_p
     assert not [path for path in folder.rglob("*") if path.is_file()]
 
 
-def test_forget_removes_what_it_is_told_to(antiphon: Antiphon, tmp_path: Path, known: dict[str, str]) -> None:
-    [entry] = store.entries([tmp_path / "store"])
-    assert antiphon("profile", "forget", **known).returncode == 2
-    wrong = antiphon("profile", "forget", "mpich", **known)
+def test_forget_removes_what_it_is_told_to(
+    command: Antiphon, known_here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [entry] = store.entries([known_here])
+    assert command("profile", "forget").returncode == 2
+    wrong = command("profile", "forget", "mpich")
     assert (wrong.returncode, wrong.stderr.splitlines()[0]) == (2, "error: nothing is known under 'mpich'")
-    assert antiphon("profile", "forget", "--learned", entry.name[:15], **known).returncode == 0
+    assert command("profile", "forget", "--learned", entry.name[:15]).returncode == 0
     assert entry.profile.is_file() and not entry.learned[0].exists()
-    gone = json.loads(antiphon("profile", "forget", "--all", "--json", **known).stdout)
+    gone = json.loads(command("profile", "forget", "--all", "--json").stdout)
     assert gone == {"forgotten": [str(entry.path)]}
-    assert antiphon("profile", "list", "--json", **known).stdout == "[]\n"
-    assert "nothing is known" in antiphon("profile", "list", **known).stdout
-    assert "the store is off" in antiphon("profile", "list", ANTIPHON_STORE="off").stdout
+    assert command("profile", "list", "--json").stdout == "[]\n"
+    assert "nothing is known" in command("profile", "list").stdout
+    monkeypatch.setenv("ANTIPHON_STORE", "off")
+    assert "the store is off" in command("profile", "list").stdout
 
 
 def test_forget_leaves_what_is_not_of_the_store(command: Antiphon, known_here: Path) -> None:
@@ -203,14 +200,14 @@ def test_a_home_that_may_not_be_entered_is_no_store(
     assert (read.status, read.detail) == ("warn", f"{known_here} cannot be read: Permission denied")
 
 
-def test_a_broken_file_is_named(antiphon: Antiphon, tmp_path: Path, known: dict[str, str]) -> None:
-    [entry] = store.entries([tmp_path / "store"])
+def test_a_broken_file_is_named(command: Antiphon, known_here: Path) -> None:
+    [entry] = store.entries([known_here])
     entry.learned[0].write_text("{")
     entry.profile.write_text("{}")
-    shown = antiphon("profile", "show", **known)
+    shown = command("profile", "show")
     assert shown.returncode == 0
     assert "broken" in shown.stdout and str(entry.profile) in shown.stderr
-    lines = json.loads(antiphon("doctor", "--json", **known).stdout)["checks"]
+    lines = json.loads(command("doctor", "--json").stdout)["checks"]
     warned = [line for line in lines if line["group"] == "profiles" and line["status"] == "warn"]
     assert [line["hint"] for line in warned] == [f"`antiphon profile forget {entry.name}`"] * 2
 
@@ -237,9 +234,9 @@ def test_probe_and_tune_keep_a_profile_for_each_library(tmp_path: Path, capsys: 
         store.save(of_nodes(*FOUR), (), [])
 
 
-def test_explain_says_where_its_facts_come_from(antiphon: Antiphon, tmp_path: Path) -> None:
+def test_explain_says_where_its_facts_come_from(command: Antiphon, tmp_path: Path) -> None:
     profile.write(tmp_path / "m.json", of_nodes(*FOUR))
     args = ("explain", "bcast", "--ranks", "4", "--bytes", "64k", "--profile", "m.json", "--json")
-    facts = {fact["name"]: fact for fact in json.loads(antiphon(*args).stdout)["facts"]}
+    facts = {fact["name"]: fact for fact in json.loads(command(*args).stdout)["facts"]}
     assert facts["link rate"] == {"name": "link rate", "value": "100mbit", "source": "the profile m.json"}
     assert facts["library"]["source"] == "the profile m.json"

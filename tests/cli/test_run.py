@@ -36,21 +36,21 @@ def test_every_rank_is_intercepted(mpi, program, antiphon, objects):
         assert f"{rank} LD_PRELOAD={objects}/libantiphon-{mpi.abi}.so\n" in out
 
 
-def test_ranks_find_programs_as_the_shell_does(program, antiphon, tmp_path):
+def test_ranks_find_programs_as_the_shell_does(native_program, antiphon, tmp_path):
     """GIVEN a folder that goes first on the PATH, as a virtual environment does THEN ranks look there first, too."""
     folder = tmp_path / "first"
     folder.mkdir()
-    shutil.copy(program, folder / "true")
+    shutil.copy(native_program, folder / "true")
     run_ok(antiphon("run", "-n", RANKS, "true", PATH=f"{folder}:{os.environ['PATH']}"))
 
 
-def test_settings_reach_every_rank(program, antiphon, tmp_path):
+def test_settings_reach_every_rank(native_program, antiphon, tmp_path):
     (tmp_path / "p.json").write_bytes(PROFILE.read_bytes())
     force = "alltoall:rotated:piece_bytes=16384,window=2;*:on"
     one, other = force.split(";")
     options = ["--profile", "p.json", "--force", one, "--summary=out.json", "--off", "--force", other]
     names = ["ANTIPHON_PROFILE", "ANTIPHON_FORCE", "ANTIPHON_SUMMARY", "ANTIPHON", "ANTIPHON_VERBOSE"]
-    out = run_ok(antiphon("run", "-n", RANKS, *options, program, *names, ANTIPHON_VERBOSE="1"))
+    out = run_ok(antiphon("run", "-n", RANKS, *options, native_program, *names, ANTIPHON_VERBOSE="1"))
     values = [f"{tmp_path}/p.json", force, f"{tmp_path}/out.json", "off", "1"]
     for rank in range(RANKS):
         for name, value in zip(names, values, strict=True):
@@ -91,7 +91,9 @@ def test_no_rank_starts_with_a_broken_profile(compiled, antiphon, tmp_path):
     ([], {"ANTIPHON_MULTICAST_LOSS": "1.5"}, "is not a share from 0 to 1"),
     ([], {"ANTIPHON_SUMARY": "1"}, "hint: did you mean ANTIPHON_SUMMARY?"),
 ])  # fmt: skip
-def test_no_rank_starts_with_wrong_settings(options, variables, said, program, objects, tmp_path, monkeypatch, capsys):
+def test_no_rank_starts_with_wrong_settings(
+    options, variables, said, any_program, objects, tmp_path, monkeypatch, capsys
+):
     (tmp_path / "cut.json").write_text('{"version": 1, "patterns": [')
     profile = json.loads(PROFILE.read_text())
     profile["decisions"] = {"version": 1, "rules": [{"collective": "bcast", "use": "chian"}]}
@@ -99,7 +101,7 @@ def test_no_rank_starts_with_wrong_settings(options, variables, said, program, o
     monkeypatch.chdir(tmp_path)
     for name, value in {"ANTIPHON_LIB_DIR": str(objects), **variables}.items():
         monkeypatch.setenv(name, value)
-    assert cli.main(["run", "--dry-run", "-n", str(RANKS), *options, str(program)]) == 2
+    assert cli.main(["run", "--dry-run", "-n", str(RANKS), *options, str(any_program)]) == 2
     out, err = capsys.readouterr()
     assert out == "" and said in err and "\nhint: " in err, err
 
@@ -154,11 +156,11 @@ def test_an_older_summary_is_replaced(compiled, command, objects, tmp_path, monk
         assert command("run", "-n", 2, "--dry-run", *words, compiled(discover()[0])).returncode == 0
 
 
-def test_a_profile_of_another_machine_warns(program, antiphon, tmp_path):
+def test_a_profile_of_another_machine_warns(native_program, antiphon, tmp_path):
     other = json.loads(PROFILE.read_text())
     other["machine"]["fingerprint"] = "mpi=openmpi;cpu=Z80;cores=2"
     (tmp_path / "p.json").write_text(json.dumps(other))
-    result = antiphon("run", "-n", RANKS, "--profile", "p.json", program)
+    result = antiphon("run", "-n", RANKS, "--profile", "p.json", native_program)
     run_ok(result)
     assert "was taken on another machine (processor: measured on 'Z80'" in result.stderr
 
@@ -171,11 +173,11 @@ def test_the_launcher_itself_is_not_preloaded(mpi, program, antiphon):
     assert any("LD_PRELOAD" in word for word in words[1:])
 
 
-def test_existing_preloads_are_kept(program, antiphon, objects, tmp_path):
+def test_existing_preloads_are_kept(native_program, antiphon, objects, tmp_path):
     source = tmp_path / "other.c"
     source.write_text("int antiphon_test_other;")
     subprocess.run(["cc", "-shared", "-fPIC", source, "-o", tmp_path / "other.so"], check=True, timeout=60)
-    out = run_ok(antiphon("run", "-n", RANKS, program, "LD_PRELOAD", LD_PRELOAD=str(tmp_path / "other.so")))
+    out = run_ok(antiphon("run", "-n", RANKS, native_program, "LD_PRELOAD", LD_PRELOAD=str(tmp_path / "other.so")))
     assert f"LD_PRELOAD={tmp_path}/other.so:{objects}/" in out
 
 
@@ -192,13 +194,13 @@ def test_a_program_with_the_address_sanitizer(mpi, compiled, antiphon, tmp_path)
         run_ok(antiphon("run", "-n", RANKS, start, ASAN_OPTIONS="detect_leaks=0"))
 
 
-def test_exit_code_of_the_program(program, antiphon):
-    assert antiphon("run", "-n", 1, program, "exit", "7").returncode == 7
+def test_exit_code_of_the_program(native_program, antiphon):
+    assert antiphon("run", "-n", 1, native_program, "exit", "7").returncode == 7
 
 
-def test_a_program_elsewhere_on_the_path(program, antiphon):
-    path = f"{program.parent}:{os.environ['PATH']}"
-    run_ok(antiphon("run", "-n", RANKS, program.name, PATH=path))
+def test_a_program_elsewhere_on_the_path(native_program, antiphon):
+    path = f"{native_program.parent}:{os.environ['PATH']}"
+    run_ok(antiphon("run", "-n", RANKS, native_program.name, PATH=path))
 
 
 def test_an_mpi_named_for_a_wrapper_script(mpi, program, antiphon, tmp_path):
@@ -241,30 +243,30 @@ def test_a_signal_ends_the_run(mpi, objects, tmp_path):
         time.sleep(0.05)
 
 
-def test_slurm_uses_srun(program, antiphon, tmp_path):
+def test_slurm_uses_srun(any_program, antiphon, tmp_path):
     """This stand-in for srun shows how it was called, so Slurm itself is not needed."""
     srun = tmp_path / "srun"
     srun.write_text('#!/bin/sh\nprintf "%s\\n" "$@" "force $ANTIPHON_FORCE preload $LD_PRELOAD"\n')
     srun.chmod(0o755)
     variables = {"SLURM_JOB_ID": "1", "PATH": f"{tmp_path}:{os.environ['PATH']}"}
     options = ["--force", "alltoall:rotated:piece_bytes=8192,window=2", "--launcher-args", "--mpi=pmix -N 2"]
-    lines = antiphon("run", *options, program, "x", **variables).stdout.splitlines()
+    lines = antiphon("run", *options, any_program, "x", **variables).stdout.splitlines()
     assert lines[0].startswith("--export=ALL,LD_PRELOAD=/") and lines[0].endswith(".so")
     assert lines[1:] == [
         "--mpi=pmix",
         "-N",
         "2",
-        str(program),
+        str(any_program),
         "x",
         "force alltoall:rotated:piece_bytes=8192,window=2 preload ",
     ]
-    given = antiphon("run", "-n", 2, "--dry-run", program, **variables).stdout
+    given = antiphon("run", "-n", 2, "--dry-run", any_program, **variables).stdout
     assert not given.startswith("srun")
 
 
-def test_options_after_the_program_are_the_programs(program, antiphon):
-    line = antiphon("run", "-n", 2, "--dry-run", "--summary", program, "--summary", "-n", "9", "--", "-h").stdout
-    assert shlex.split(line)[-6:] == [str(program), "--summary", "-n", "9", "--", "-h"]
+def test_options_after_the_program_are_the_programs(native_program, antiphon):
+    line = antiphon("run", "-n", 2, "--dry-run", "--summary", native_program, "--summary", "-n", "9", "--", "-h").stdout
+    assert shlex.split(line)[-6:] == [str(native_program), "--summary", "-n", "9", "--", "-h"]
     assert "ANTIPHON_SUMMARY" in line
 
 
@@ -281,13 +283,19 @@ def test_mistakes(args, message, antiphon):
     assert "\nhint: " in result.stderr
 
 
-def test_no_preload_object(program, antiphon, tmp_path):
-    result = antiphon("run", "-n", 1, program, ANTIPHON_LIB_DIR=str(tmp_path))
+def test_no_preload_object(any_program, antiphon, tmp_path):
+    result = antiphon("run", "-n", 1, any_program, ANTIPHON_LIB_DIR=str(tmp_path))
     assert result.returncode == 2
     assert "preload object" in result.stderr and "make setup" in result.stderr
 
 
-@pytest.mark.parametrize("how", ["script", "shell", "env", "nice"])
+@pytest.mark.parametrize(
+    ("how", "mpi"),
+    [("script", mpi) for mpi in discover()]
+    + [(how, mpi) for how in ("shell", "env", "nice") for mpi in discover()[:1]],
+    ids=lambda value: value if isinstance(value, str) else f"{value.abi}-{value.version}",
+    indirect=["mpi"],
+)
 def test_programs_that_start_the_program(how, mpi, program, antiphon, tmp_path):
     """GIVEN a script or a tool that names the MPI program THEN its MPI is found, and every rank is intercepted."""
     script = tmp_path / "run.sh"
@@ -317,9 +325,9 @@ SETTINGS = "--trace=t --metrics=m --capture=d --plan=p --compress=on --reorder -
 
 
 @pytest.mark.parametrize("option", SETTINGS.split())
-def test_a_plain_run_on_a_lab_has_no_setting_of_antiphon(option, program, command):
+def test_a_plain_run_on_a_lab_has_no_setting_of_antiphon(option, any_program, command):
     """GIVEN a program that starts the MPI program THEN that is found, and the option is refused."""
-    result = command("lab", "run", "--plain", option, "-n", 2, "/usr/bin/env", program)
+    result = command("lab", "run", "--plain", option, "-n", 2, "/usr/bin/env", any_program)
     assert result.returncode == 2
-    assert result.stderr.startswith(f"hint: /usr/bin/env starts {program}: with its MPI, ")
+    assert result.stderr.startswith(f"hint: /usr/bin/env starts {any_program}: with its MPI, ")
     assert f"error: {option.partition('=')[0]} has no meaning with --plain\n" in result.stderr

@@ -55,12 +55,18 @@ WHEELS = [
 ]
 
 
-def summary(lab: Lab, mpi: Any, folder: Path, *words: str) -> dict[str, Any]:
-    """Runs the program with compression on and returns what the preload object says it did."""
-    source, made, written = folder / "program.c", folder / "program", folder / "summary.json"
+def compiled(mpi: Any, folder: Path) -> Path:
+    """Returns the program, made in this folder."""
+    source, made = folder / "program.c", folder / "program"
     source.write_text(PROGRAM, encoding="ascii")
     compiler = mpi.launcher.parent / "mpicc"
     subprocess.run([compiler, f"-DCALLS={CALLS}", "-O1", "-o", made, source], check=True)
+    return made
+
+
+def summary(lab: Lab, mpi: Any, made: Path, *words: str) -> dict[str, Any]:
+    """Runs the program with compression on and returns what the preload object says it did."""
+    written = made.with_name("summary.json")
     result = lab.mpirun(
         mpi,
         2,
@@ -82,9 +88,10 @@ def encoded_calls(written: dict[str, Any]) -> int:
 @pytest.mark.parametrize("mpi", WHEELS, ids=lambda mpi: mpi.family)
 def test_where_it_pays(mpi: Any, tmp_path: Path) -> None:
     """GIVEN smooth data THEN all calls are encoded; GIVEN noise THEN a few are, to see whether it still is."""
+    program = compiled(mpi, tmp_path)
     with Lab(load_cluster("ethernet-16").with_options(nodes=2)) as lab:
-        smooth = summary(lab, mpi, tmp_path, "smooth")
-        noise = summary(lab, mpi, tmp_path)
+        smooth = summary(lab, mpi, program, "smooth")
+        noise = summary(lab, mpi, program)
     assert encoded_calls(smooth) == CALLS
     # Calls 2, 8 and 32 are judged. The call before each is encoded, too, so that plans and memory are warm.
     assert encoded_calls(noise) == 6

@@ -52,23 +52,27 @@ def lab(request: pytest.FixtureRequest, cluster: Callable[..., ClusterSpec]) -> 
 @pytest.mark.timeout(LIMIT_S + 60)
 @pytest.mark.parametrize("family", ["openmpi", "mpich"])
 @pytest.mark.parametrize("way", WAYS)
-def test_results(lab: tuple[str, int], family: str, way: str, tmp_path: Path) -> None:
+def test_results(lab: tuple[str, int], family: str, way: str, made_once: Callable[..., Path], tmp_path: Path) -> None:
     """GIVEN many ranks on a few nodes THEN all results are right."""
     name, ranks = lab
     if family == "mpich" and ranks > 256:
         pytest.skip("without Antiphon, too, MPICH 5.0.2 opens all connections in MPI_Init and fails on two cores")
     mpi = by_name(family)
-    compiler = mpi.prefix / "bin" / "mpicc"
-    subprocess.run([compiler, "-O1", PROGRAM, "-o", tmp_path / "program"], check=True, timeout=60)
+
+    def compile_it(folder: Path) -> None:
+        compiler = mpi.prefix / "bin" / "mpicc"
+        subprocess.run([compiler, "-O1", PROGRAM, "-o", folder / "program"], check=True, timeout=60)
+
+    program = made_once(f"many-ranks-{family}", compile_it) / "program"
     env = {key: value for key, value in os.environ.items() if not key.startswith("ANTIPHON")}
     env["XDG_CACHE_HOME"] = str(tmp_path)
     command = [sys.executable, "-m", "antiphon", "lab", "run", "--name", name, "-n", str(ranks), "--mpi", mpi.prefix]
     command += [f"--summary={tmp_path}/run.json", *(["--force", WAYS[way]] if WAYS[way] else [])]
-    command += ["--timeout", str(LIMIT_S), tmp_path / "program"]
+    command += ["--timeout", str(LIMIT_S), program]
     done = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"{ranks} ranks: 0 wrong" in done.stdout
     rows = json.loads((tmp_path / "run.json").read_text())["collectives"]
     used = {row["collective"] for row in rows if row["algorithm"].split(":")[0] == "nested"}
     if way == "nested":
-        assert used >= {"bcast", "allreduce", "allgather", "alltoall", "reduce_scatter_block"}
+        assert used >= set(NESTED)

@@ -18,8 +18,6 @@ from antiphon import profile as profiles
 from antiphon.model import limits
 from antiphon.tune import document
 
-pytestmark = pytest.mark.measures
-
 CLUSTER = 'name = "four"\nnodes = 4\nrate = "100mbit"\n'
 
 
@@ -49,6 +47,7 @@ def test_a_plan_for_each_library(namespaces: None, tmp_path: Path) -> None:
     assert not (tmp_path / "machine.json").exists()
 
 
+@pytest.mark.measures
 def test_a_tuned_profile(namespaces: None, tmp_path: Path) -> None:
     result = subprocess.run(
         command(tmp_path, "--budget", "12", "--json"),
@@ -113,6 +112,7 @@ def test_an_interrupted_tuning_goes_on(namespaces: None, tmp_path: Path) -> None
     assert profiles.load(tmp_path / "machine.json")["decisions"]["rules"]
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("budget", ["6"])
 def test_what_was_not_covered_is_said(namespaces: None, tmp_path: Path, budget: str) -> None:
     network = limits.Network.blocks(4, 1, 95.6e6)

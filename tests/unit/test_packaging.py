@@ -28,7 +28,7 @@ def packages(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 def test_headers_and_the_last_changes_have_the_version() -> None:
     header = (ROOT / "include" / "antiphon.h").read_text(encoding="utf-8")
-    parts = [re.search(rf"ANTIPHON_VERSION_{part} (\d+)", header)[1] for part in ("MAJOR", "MINOR", "PATCH")]
+    parts = [re.search(rf"#define ANTIPHON_VERSION_{part} (\d+)", header)[1] for part in ("MAJOR", "MINOR", "PATCH")]
     assert ".".join(parts) == __version__
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert re.search(r"^## ([\d.]+)", changes, re.MULTILINE)[1] == __version__
