@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
@@ -95,8 +96,8 @@ def test_list_has_every_algorithm_and_parameter(bench: Bench) -> None:
             assert f"{parameter.name}={parameter.default} ({parameter.min} … {parameter.max})" in text
 
 
-def test_list_of_one_collective_as_json(bench: Bench) -> None:
-    listed = json.loads(bench("--list", "alltoall", "--json").stdout)["algorithms"]
+def test_list_of_one_collective_as_json(command: Bench) -> None:
+    listed = json.loads(command("bench", "--list", "alltoall", "--json").stdout)["algorithms"]
     assert [a["name"] for a in listed] == [a.name for a in core.algorithms("alltoall")]
     assert all(a["collective"] == "alltoall" for a in listed)
 
@@ -115,8 +116,8 @@ def test_list_of_one_collective_as_json(bench: Bench) -> None:
         (["--link-rate", "fast"], "'fast' is not a rate"),
     ],
 )
-def test_wrong_usage(bench: Bench, args: list[str], said: str) -> None:
-    result = bench(*args)
+def test_wrong_usage(command: Bench, args: list[str], said: str) -> None:
+    result = command("bench", *args)
     assert result.returncode == 2
     assert said in result.stderr
     assert "Traceback" not in result.stderr
@@ -205,7 +206,25 @@ def test_a_table_and_a_file(bench: Bench, tmp_path: Path) -> None:
     assert len(json.loads((tmp_path / "out.json").read_text())["results"]) == 3
 
 
-def test_what_is_measured_is_drawn_beside_the_model(bench: Bench, tmp_path: Path) -> None:
+def test_nonblocking_calls_beside_computations(bench: Bench) -> None:
+    """GIVEN nonblocking calls THEN they are measured alone and beside computations, and the blocking call alone."""
+    forced = ["--algorithms", "blocking,ring:encode=1024", "--field", "--busy"]
+    size = ["--bytes", "4k", *on(WHEELS[0]), "--budget", 0.2]
+    result = bench("allreduce", "--nonblocking", *forced, *size, "--json")
+    assert result.returncode == 0, result.stderr
+    rows = json.loads(result.stdout)["results"]
+    cells = {(row["mode"], row["contender"]) for row in rows}
+    # Slow contenders leave, as the ring may.
+    ring = {(mode, "antiphon:ring:encode=1024") for mode in ("sync", "overlap", "tested")}
+    usual = set(itertools.product(("sync", "overlap", "tested"), ("library", "antiphon")))
+    assert cells - ring == usual | {("sync", "antiphon:blocking")}
+    assert ("sync", "antiphon:ring:encode=1024") in cells
+    for row in rows:
+        assert (row["computation_s"] > 0) == (row["mode"] != "sync") and min(row["samples"]) > 0
+        assert (row["mode"], row["contender"]) not in ring or "encode=1024" in row["chosen"]
+
+
+def test_what_is_measured_is_drawn_beside_the_model(bench: Bench, command: Bench, tmp_path: Path) -> None:
     profile = Path(__file__).parent.parent / "data" / "gigabit-8.mpich.json"
     result = bench(
         "bcast", "--bytes", "1k", "--algorithms", "chain", "--profile", profile, "--svg", "errors.svg", *on(WHEELS[0])
@@ -213,7 +232,7 @@ def test_what_is_measured_is_drawn_beside_the_model(bench: Bench, tmp_path: Path
     assert result.returncode == 0, result.stderr
     assert "chain:" in result.stdout
     assert (tmp_path / "errors.svg").read_text().rstrip().endswith("</svg>")
-    without = bench("bcast", "--svg", "errors.svg")
+    without = command("bench", "bcast", "--svg", "errors.svg")
     assert without.returncode == 2
     assert "need --profile FILE" in without.stderr
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -99,12 +100,39 @@ def test_wrong_usage_is_said(command, words, said):
     assert said in ended.stderr
 
 
+#: Replays nothing, but reads all that it is given: each rank has a host and a trace, and each message both its ends.
+STAND_IN = f"""#!{sys.executable} -IS
+import sys
+import xml.etree.ElementTree
+from pathlib import Path
+
+words = sys.argv[1:]
+given = {{name: words[words.index(name) + 1] for name in ("-np", "-platform", "-hostfile", "-replay")}}
+hosts, traces = (Path(given[name]).read_text().split() for name in ("-hostfile", "-replay"))
+assert len(hosts) == len(traces) == int(given["-np"])
+assert set(hosts) <= {{host.get("id") for host in xml.etree.ElementTree.parse(given["-platform"]).iter("host")}}
+ends = {{"isend": [], "irecv": []}}
+for rank, trace in enumerate(traces):
+    actions = [line.split() for line in Path(trace).read_text().splitlines()]
+    assert all(action[0] == str(rank) for action in actions)
+    assert (actions[0][1], actions[-1][1]) == ("init", "finalize")
+    assert {{action[1] for action in actions[1:-1]}} <= {{*ends, "wait", "compute", "sleep"}}
+    for _, kind, *rest in actions:
+        if kind in ends:
+            peer, tag, size = rest
+            pair = (str(rank), peer) if kind == "isend" else (peer, str(rank))
+            ends[kind].append((*pair, tag, size))
+assert sorted(ends["isend"]) == sorted(ends["irecv"]) != []
+print("Simulation time 0.5")
+"""
+
+
 @pytest.fixture
 def smpirun(tmp_path):
     """Makes a stand-in for SimGrid's program in a folder of the current directory."""
     path = tmp_path / "fake" / "smpirun"
     path.parent.mkdir()
-    path.write_text("#!/bin/sh\necho Simulation time 0.5\n")
+    path.write_text(STAND_IN)
     path.chmod(0o755)
     return path
 

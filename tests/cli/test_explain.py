@@ -124,6 +124,14 @@ def test_nonblocking_calls_have_their_own_choice(capsys: pytest.CaptureFixture[s
     assert nonblocking["choice"]["reason"] != blocking["choice"]["reason"]
 
 
+def test_ranks_that_share_cores_have_their_own_choice(capsys: pytest.CaptureFixture[str]) -> None:
+    """GIVEN MPICH's broadcast on one node THEN it is replaced where ranks have no cores of their own."""
+    options = ["bcast", "-n", "4", "--ranks-per-node", "4", "--bytes", "8k", "--mpi", "mpich", "--json"]
+    own, shared = (json.loads(explain(capsys, *options, *more)) for more in ([], ["--shared-cores"]))
+    assert own["choice"]["choice"] == "library"
+    assert shared["choice"]["algorithm"] and shared["question"]["shares_cores"]
+
+
 def test_a_profiles_decisions_are_used(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     rules = [{"collective": "bcast", "use": "flat:segment_bytes=4k", "why": "measured here"}]
     profile = tmp_path / "profile.json"

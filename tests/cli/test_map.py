@@ -79,7 +79,7 @@ def test_a_placement_and_its_reasons(antiphon: Antiphon, tmp_path: Path) -> None
 
 
 def test_a_phase(antiphon: Antiphon, tmp_path: Path) -> None:
-    """GIVEN a phase of the run, or of traffic that was cut THEN the placement is for that part alone."""
+    """GIVEN a phase, traffic that was cut, or messages alone THEN the placement is for that part alone."""
     trace, where, cut = recorded(tmp_path), machine(tmp_path), tmp_path / "cut.traffic"
     antiphon("traffic", trace, "--phases", 2, "-o", cut)
 
@@ -92,6 +92,8 @@ def test_a_phase(antiphon: Antiphon, tmp_path: Path) -> None:
     assert calls(trace, "--phase", "1/20")["point-to-point"] == 5 * RANKS
     assert calls(trace, "--between", "0:0.00001") == {"point-to-point": 10 * RANKS}
     assert calls(cut, "--phase", "0") == calls(trace)
+    assert calls(trace).keys() == {"point-to-point", "barrier"}
+    assert calls(trace, "--ignore-collectives") == {"point-to-point": 20 * RANKS}
 
 
 def test_not_worth_it(antiphon: Antiphon, tmp_path: Path) -> None:

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 from pathlib import Path
 
 import pytest
 
+from antiphon.commands import lab
 from antiphon.errors import AntiphonError
 from antiphon.lab import ClusterSpec, Loss, cluster_names, load_cluster
 from antiphon.lab.clusters import spec_from_dict
@@ -76,6 +78,17 @@ def test_switches_from_options_stand_in_a_row() -> None:
     assert [uplink.between for uplink in spec.uplinks] == [("a", "b"), ("b", "c")]
     assert {uplink.rate_bits_per_s for uplink in spec.uplinks} == {10**9}
     assert [spec.switch_of(number) for number in (1, 2, 3, 5, 6, 9)] == [0, 0, 1, 1, 2, 2]
+
+
+def test_options_of_links_and_losses() -> None:
+    """GIVEN the command's options THEN the cluster has the bursts, buffers and losses that they say."""
+    parser = argparse.ArgumentParser()
+    lab.add_arguments(parser)
+    words = "up --switches 1,2 --burst 16kb --buffer 64kb --uplink-buffer 256kb --loss 5 --loss-protocol udp"
+    spec = lab._spec(parser.parse_args(words.split()))
+    assert (spec.nodes, spec.burst_bytes, spec.port_buffer_bytes) == (3, 16 << 10, 64 << 10)
+    assert [uplink.buffer_bytes for uplink in spec.uplinks] == [256 << 10]
+    assert spec.loss == Loss(5.0, "udp")
 
 
 @pytest.mark.parametrize(
