@@ -119,17 +119,12 @@ def test_preloaded_objects_reach_ranks_only(lab: Lab, built: tuple[Mpi, Path], t
     assert others <= {"sh", "grep", "tr", "cat"}  # These are the script and what it starts, but no launcher or daemon.
 
 
-def test_a_run_that_takes_too_long_leaves_nothing_on_any_node(
-    lab: Lab, built: tuple[Mpi, Path], programs: ModuleType
-) -> None:
+def test_a_run_that_fails_leaves_nothing_on_any_node(lab: Lab, built: tuple[Mpi, Path], programs: ModuleType) -> None:
+    """GIVEN a transport that there is not, or a run that takes too long THEN it ends, with all that it started."""
     mpi, _ = built
+    with pytest.raises(AntiphonError, match="no transport 'pigeon'"):
+        lab.mpirun(mpi, 2, ["sleep", "60"], transport="pigeon")
     result = lab.mpirun(mpi, 2, ["sleep", "60"], timeout_s=1.5)
     assert (result.timed_out, result.exit_code) == (True, 124)
     for node in (1, 2):
         assert sorted(programs.running(lab, node)) == [f"lab-node0{node}", "sh"]
-
-
-def test_unknown_transport_is_refused(lab: Lab, built: tuple[Mpi, Path]) -> None:
-    mpi, program = built
-    with pytest.raises(AntiphonError, match="no transport 'pigeon'"):
-        lab.mpirun(mpi, 2, [program], transport="pigeon")
