@@ -54,4 +54,13 @@ std::vector<Problem> problems_of(const Case& c, Knowledge knowledge = Knowledge:
 /// those that must stay untouched) with a plain reference. Returns what is wrong, or nothing.
 std::optional<std::string> check(const Algorithm& algorithm, const Case& c);
 
+/// What check_supported() finds.
+struct Checked {
+  bool supported = false;  ///< false: nothing was run
+  std::optional<std::string> wrong;
+};
+
+/// Does the same if the algorithm supports the case. That ranks disagree about that is wrong, too.
+Checked check_supported(const Algorithm& algorithm, const Case& c);
+
 }  // namespace antiphon

@@ -275,12 +275,26 @@ std::vector<Problem> problems_of(const Case& c, Knowledge knowledge) {
   return problems;
 }
 
-std::optional<std::string> check(const Algorithm& algorithm, const Case& given) {
-  Case c = given;
-  c.parameters = resolve_parameters(algorithm, given.parameters);
-  // The reference knows all sizes; each builder gets what its own rank would know.
-  const auto full = problems_of(c, Knowledge::all_counts);
-  const auto problems = problems_of(c, algorithm.knowledge);
+namespace {
+
+/// A case with all its parameters, and every rank's problem: the reference knows all sizes; each builder gets what its
+/// own rank would know, which is less for irregular collectives alone.
+struct CallOfAll {
+  CallOfAll(const Algorithm& a, const Case& given) : c(given) {
+    c.parameters = resolve_parameters(a, given.parameters);
+    full = problems_of(c, Knowledge::all_counts);
+    if (is_irregular(c.collective) && a.knowledge != Knowledge::all_counts) own = problems_of(c, a.knowledge);
+  }
+  [[nodiscard]] const std::vector<Problem>& problems() const { return own.empty() ? full : own; }
+
+  Case c;
+  std::vector<Problem> full, own;
+};
+
+/// Runs the call, and compares. Returns what is wrong, or nothing.
+std::optional<std::string> outcome_of(const Algorithm& algorithm, const CallOfAll& call) {
+  const Case& c = call.c;
+  const std::vector<Problem>& full = call.full;
   const Contents before = random_contents(full, c.seed + 17);
   const Reference reference(full, before.inputs, before.outputs);
 
@@ -289,7 +303,7 @@ std::optional<std::string> check(const Algorithm& algorithm, const Case& given) 
   std::vector<Schedule> schedules;
   for (std::size_t r = 0; r < full.size(); ++r) {
     memories.push_back(memory_of(full[r], after.inputs[r], after.outputs[r]));
-    schedules.push_back(build_schedule(algorithm, problems[r]));
+    schedules.push_back(build_schedule(algorithm, call.problems()[r]));
   }
   const auto reduction = [&](const std::byte* in, std::byte* inout, std::int64_t bytes) {
     combine(c.commutative, in, inout, bytes);
@@ -304,6 +318,20 @@ std::optional<std::string> check(const Algorithm& algorithm, const Case& given) 
       return describe(algorithm, c) + "rank " + std::to_string(r) + " changed its input";
   }
   return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> check(const Algorithm& algorithm, const Case& c) {
+  return outcome_of(algorithm, CallOfAll(algorithm, c));
+}
+
+Checked check_supported(const Algorithm& algorithm, const Case& c) {
+  const CallOfAll call(algorithm, c);
+  const auto able = std::ranges::count_if(call.problems(), [&](const Problem& p) { return supports(algorithm, p); });
+  if (able == 0) return {};
+  if (able < c.size) return {true, describe(algorithm, call.c) + "some ranks do not support it"};
+  return {true, outcome_of(algorithm, call)};
 }
 
 }  // namespace antiphon

@@ -111,12 +111,12 @@ void expect_right(const Algorithm& a, const Exchange& e, const std::string& what
   CHECK_MESSAGE(!wrong, wrong.value_or(""));
 }
 
-void expect_right(const Algorithm& a, int ranks, const SizeOf& sizes, const Parameters& parameters,
-                  std::uint64_t seed) {
-  Random random(seed);
-  std::string what = std::string(a.name) + " ranks " + std::to_string(ranks) + " seed " + std::to_string(seed);
+void expect_right(const Algorithm& a, Exchange& e, const Parameters& parameters, std::uint64_t seed) {
+  std::string what =
+      std::string(a.name) + " ranks " + std::to_string(e.problems.size()) + " seed " + std::to_string(seed);
   for (const auto& p : parameters) what += ' ' + p.name + '=' + std::to_string(p.value);
-  expect_right(a, make_exchange(a, ranks, sizes, parameters, random), what, seed);
+  for (Problem& p : e.problems) p.parameters = resolve_parameters(a, parameters);
+  expect_right(a, e, what, seed);
 }
 
 /// Pieces are small, so that modest blocks have many of them; a few windows are tried.
@@ -144,13 +144,13 @@ std::vector<Parameters> parameters_to_try(const Algorithm& a) {
 
 void for_everything(const std::function<SizeOf(int ranks, Random& random)>& pattern, int seeds) {
   for (const Algorithm* a : algorithms_for(Collective::alltoallv)) {
-    for (const Parameters& parameters : parameters_to_try(*a)) {
-      for (int ranks = 1; ranks <= most_ranks(17); ++ranks) {
-        for (int seed = 1; seed <= seeds; ++seed) {
-          const auto mixed = static_cast<std::uint64_t>(seed * 1000 + ranks);
-          Random random(mixed);
-          expect_right(*a, ranks, pattern(ranks, random), parameters, mixed);
-        }
+    for (int ranks = 1; ranks <= most_ranks(17); ++ranks) {
+      for (int seed = 1; seed <= seeds; ++seed) {
+        const auto mixed = static_cast<std::uint64_t>(seed * 1000 + ranks);
+        Random of_sizes(mixed);
+        Random of_places(mixed);
+        Exchange e = make_exchange(*a, ranks, pattern(ranks, of_sizes), {}, of_places);
+        for (const Parameters& parameters : parameters_to_try(*a)) expect_right(*a, e, parameters, mixed);
       }
     }
   }

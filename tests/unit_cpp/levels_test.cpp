@@ -19,6 +19,9 @@ const std::vector<std::vector<int>> shapes = {{1, 2},       {2, 1},    {3, 3},  
 
 int ranks_of(const std::vector<int>& shape) { return std::accumulate(shape.begin(), shape.end(), 0); }
 
+/// Each way among nodes has so many sets of parameters, plain ones first.
+constexpr int sets_of_a_way = 3;
+
 /// Lists every way among nodes, alone and with each other parameter at a few values.
 std::vector<Parameters> parameter_sets(const Algorithm& a) {
   const Parameter& outer = a.parameters[0];
@@ -49,24 +52,24 @@ bool needs_switches(const Algorithm& a, const Parameters& parameters) {
 }
 
 void expect_right_nested(const Algorithm& a, const Case& c) {
-  Case resolved = c;
-  resolved.parameters = resolve_parameters(a, c.parameters);
-  if (!supports(a, problems_of(resolved, a.knowledge)[0])) {
-    REQUIRE(needs_switches(a, resolved.parameters));
-    return;
-  }
-  const auto wrong = check(a, c);
-  CHECK_MESSAGE(!wrong, wrong.value_or(""));
+  const Checked found = check_supported(a, c);
+  CHECK_MESSAGE(!found.wrong, found.wrong.value_or(""));
+  REQUIRE((found.supported || needs_switches(a, c.parameters)));
 }
 
 void sweep_shape(const Algorithm& a, const std::vector<int>& shape, const std::vector<int>& order) {
   const int size = ranks_of(shape);
   std::uint64_t seed = 1;
+  int number = 0;
   for (const Parameters& parameters : parameter_sets(a)) {
+    ++number;
     for (const std::int64_t bytes : {0, 8, 56, 400}) {
       if (bytes > 0 && a.collective == Collective::barrier) continue;
       for (int root = 0; root < (has_root(a.collective) ? size : 1); ++root) {
         if (!order.empty() && has_root(a.collective) && root != size / 2) continue;
+        // Every root runs once with each way; with other parameters, the first, the last, and another one each time.
+        const bool every_root = number % sets_of_a_way == 1;
+        if (!every_root && order.empty() && root != 0 && root != number % size && root != size - 1) continue;
         for (const bool in_place : {false, true}) {
           Case c{a.collective, size, root, bytes, 8, true, in_place, ++seed, parameters, order, shape};
           expect_right_nested(a, c);
