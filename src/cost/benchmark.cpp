@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "antiphon/error.hpp"
+#include "cost/pieces.hpp"
 
 namespace antiphon {
 
@@ -71,21 +72,26 @@ std::vector<Wait> waits_of(const Barrier& barrier, int rank, const Cluster& clus
 }
 
 /// Returns after how many calls a port's burst does not show: one where a call is long, more where many calls fit into
-/// the time in which a bucket fills, and still more where each call takes only a little of the burst.
-int calls_to_time(std::span<const Schedule> schedules, const Cluster& cluster) {
-  constexpr double least = 16, most = 64;
+/// the time in which a bucket fills, and still more where each call takes only a little of the burst; but no more than
+/// can be evaluated, with barriers of so many pieces.
+int calls_to_time(std::span<const Schedule> schedules, const Cluster& cluster, std::int64_t barrier_pieces) {
+  constexpr double least = 16;
+  const double most = std::clamp<double>(most_pieces / (pieces_of(schedules) + barrier_pieces + 1), 1, 64);
   const NodeEntry& port = cluster.entry(0);
   const double forgotten_s = port.burst_bytes / port.port_bytes_per_s;
   if (forgotten_s <= 0) return 1;
   const double once = evaluate(schedules, cluster).seconds;
-  return once > 4 * forgotten_s ? 1 : static_cast<int>(std::clamp(least * forgotten_s / once, least, most));
+  return once > 4 * forgotten_s ? 1 : static_cast<int>(std::min(std::max(least * forgotten_s / once, least), most));
 }
 
 }  // namespace
 
-double evaluate_as_timed(std::span<const Schedule> schedules, const Cluster& cluster, const Barrier& barrier,
-                         std::uint32_t order) {
-  const int calls = calls_to_time(schedules, cluster);
+TimedCalls evaluate_as_timed(std::span<const Schedule> schedules, const Cluster& cluster, const Barrier& barrier,
+                             std::uint32_t order) {
+  // The first rank takes part in all of a barrier's parts.
+  std::int64_t barrier_pieces = 0;
+  for (const Wait& wait : waits_of(barrier, 0, cluster)) barrier_pieces += pieces_of(wait.schedule) * cluster.ranks();
+  const int calls = calls_to_time(schedules, cluster, barrier_pieces);
   std::vector<Schedule> timed(schedules.size());
   EvaluationOptions options;
   options.order = order;
@@ -113,7 +119,7 @@ double evaluate_as_timed(std::span<const Schedule> schedules, const Cluster& clu
     seconds.push_back(slowest);
   }
   std::sort(seconds.begin(), seconds.end());
-  return seconds[seconds.size() / 2];
+  return {seconds[seconds.size() / 2], e.pieces};
 }
 
 }  // namespace antiphon

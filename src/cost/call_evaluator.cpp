@@ -69,7 +69,11 @@ std::int64_t CallEvaluator::total_pieces(int ranks) const {
 std::optional<double> CallEvaluator::evaluate_all(std::span<const Schedule> schedules, const Cluster& cluster,
                                                   const Barrier* barrier, bool patient) const {
   const auto in_order = [&](std::uint32_t order) -> std::optional<double> {
-    if (barrier != nullptr && cluster.ranks() > 1) return evaluate_as_timed(schedules, cluster, *barrier, order);
+    if (barrier != nullptr && cluster.ranks() > 1) {
+      const TimedCalls timed = evaluate_as_timed(schedules, cluster, *barrier, order);
+      effort_->pieces += timed.pieces;
+      return timed.seconds;
+    }
     EvaluationOptions options;
     options.order = order;
     options.max_seconds = limits_.max_seconds;

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "cost/pieces.hpp"
 #include "cost_clusters.hpp"
 
 using namespace antiphon;
@@ -20,6 +21,22 @@ TEST_CASE("a benchmark's calls go on until a port's burst is used up, also where
   const double once_s = predict({Collective::bcast, 1000}, *chain, {}, cluster)->seconds;
   CHECK(once_s == doctest::Approx(60e-6));
   CHECK(predict({Collective::bcast, 1000}, *chain, {}, cluster, &barrier)->seconds > once_s + 10e-6);
+}
+
+TEST_CASE("a benchmark's calls of many pieces are no more than can be evaluated, however long a burst is") {
+  Profile profile = simple_profile(4, rate);
+  for (NodeEntry& node : profile.topology.nodes) node.burst_bytes = 10e9;
+  const Cluster cluster = Cluster::blocked(profile, 4, 1);
+  const Barrier barrier{{parse_choice(Collective::barrier, "dissemination")}};
+  const Choice chain = parse_choice(Collective::bcast, "chain:segment_bytes=64");
+  const PredictedCall call{Collective::bcast, 1 << 18};
+  const auto timed = predict(call, *chain.algorithm, chain.parameters, cluster, &barrier);
+  REQUIRE(timed);
+  CHECK(timed->seconds > 0);
+  // The pieces of one call more show how many calls fit.
+  const std::int64_t once = predict(call, *chain.algorithm, chain.parameters, cluster)->pieces;
+  CHECK(timed->pieces > 4 * once);
+  CHECK(timed->pieces < most_pieces + 3 * once);
 }
 
 TEST_CASE("a benchmark's times depend on the barrier before its calls") {
