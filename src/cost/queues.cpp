@@ -27,10 +27,11 @@ void PortQueues::send(std::uint32_t message, int node, double bytes_per_s, doubl
   if (node_busy_until_.size() <= n) node_busy_until_.resize(n + 1, 0.0);
   if (!rested || bytes > initial_window_bytes) bytes = std::min(bytes, least_window_bytes);
   const double there = node_busy_until_[n] = std::max(node_busy_until_[n], now) + bytes / bytes_per_s;
-  if (lost_.size() <= message) lost_.resize(message + std::size_t{1}, false);
-  lost_[message] = false;
+  if (sent_.size() <= message) sent_.resize(message + std::size_t{1});
+  sent_[message] = {++order_, false};
   for (std::size_t i = 0; i < route.count; ++i) {
-    if (ports_.contains(route.resources[i])) arrivals_.push({there, ++order_, message, route.resources[i], bytes});
+    if (ports_.contains(route.resources[i]))
+      arrivals_.push({there, ++order_, message, sent_[message].serial, route.resources[i], bytes});
   }
 }
 
@@ -39,7 +40,7 @@ bool PortQueues::lost(std::uint32_t message, double now) {
     take_in(arrivals_.top());
     arrivals_.pop();
   }
-  return message < lost_.size() && lost_[message];
+  return message < sent_.size() && sent_[message].lost;
 }
 
 /// The excess is lost, evenly from all messages that come. A message waits if its last packet is lost.
@@ -52,7 +53,9 @@ void PortQueues::take_in(const Arrival& arrival) {
   port.level = port.buffer;
   if (port.lost < 0.5) return;
   port.lost -= 1;
-  lost_[arrival.message] = true;
+  // A message may be there before its packets are in the model's queue, and another may have its number then.
+  Sent& sent = sent_[arrival.message];
+  if (sent.serial == arrival.serial) sent.lost = true;
 }
 
 }  // namespace antiphon

@@ -37,16 +37,22 @@ class PortQueues {
     double time = 0;
     std::uint64_t order = 0;
     std::uint32_t message = 0;
+    std::uint64_t serial = 0;  ///< of the message, since numbers are used again
     ResourceId port = 0;
     double bytes = 0;
     bool operator<(const Arrival& other) const { return time != other.time ? time > other.time : order > other.order; }
+  };
+
+  struct Sent {
+    std::uint64_t serial = 0;
+    bool lost = false;
   };
 
   void take_in(const Arrival& arrival);
 
   std::map<ResourceId, Port> ports_;
   std::vector<double> node_busy_until_;
-  std::vector<bool> lost_;  ///< by message
+  std::vector<Sent> sent_;  ///< by message
   std::priority_queue<Arrival> arrivals_;
   std::uint64_t order_ = 0;
 };

@@ -5,6 +5,7 @@
 
 #include "antiphon/error.hpp"
 #include "antiphon/index.hpp"
+#include "cost/queues.hpp"
 #include "cost_clusters.hpp"
 #include "near.hpp"
 
@@ -127,6 +128,25 @@ TEST_CASE("more under way over an uplink than its port holds: a timeout; few lon
   }
   CHECK(seconds(s, Cluster::blocked(profile, 2 * side, 1)) ==
         near(side * static_cast<double>(1 << 20) / (2 * rate), 0.01));
+}
+
+TEST_CASE("a loss counts for the message that it hit, not for a later one with its number") {
+  constexpr ResourceId uplink = 7;
+  constexpr double full_bytes = 4 * 1460, buffer_bytes = 10000;
+  const auto lost_after = [&](bool is_reused) {
+    PortQueues queues;
+    queues.add(uplink, rate, buffer_bytes);
+    Route route;
+    route.add(uplink);
+    // Three messages are at the port at the same time, and the third is more than its buffer holds.
+    const double there_s = full_bytes / rate;
+    for (const std::uint32_t message : {1U, 2U, 0U})
+      queues.send(message, static_cast<int>(message), rate, full_bytes, route, 0, false);
+    if (is_reused) queues.send(0, 3, rate, 1, route, there_s / 2, false);
+    return queues.lost(0, there_s);
+  };
+  CHECK(lost_after(false));
+  CHECK_FALSE(lost_after(true));
 }
 
 TEST_CASE("max-min: what one flow cannot use, others get") {
