@@ -40,7 +40,8 @@ Levels::Levels(const Problem& p, const std::vector<int>& sizes, std::int64_t lan
 
 Run Levels::lane(int node, int lane) const {
   const Run all = this->node(node);
-  return {all.first + all.size() * lane / lanes_, all.first + all.size() * (lane + 1) / lanes_};
+  const auto begin = [&](std::int64_t of) { return all.first + static_cast<int>(of * all.size() / lanes_); };
+  return {begin(lane), begin(lane + 1)};
 }
 
 int Levels::leader(int node, int lane) const {
@@ -68,12 +69,12 @@ bool has_switches(const Problem& p) { return groups_some(p.switch_sizes, p.size)
 std::vector<int> switch_sizes_among(const Problem& p, std::span<const int> places) {
   std::vector<int> sizes;
   int last = 0;
+  auto next = places.begin();
   for (const int size : p.switch_sizes) {
-    const int first = last;
     last += size;
-    const auto here =
-        std::count_if(places.begin(), places.end(), [&](int place) { return first <= place && place < last; });
-    if (here > 0) sizes.push_back(static_cast<int>(here));
+    const auto first = next;
+    while (next != places.end() && *next < last) ++next;
+    if (next != first) sizes.push_back(static_cast<int>(next - first));
   }
   return sizes.size() > 1 ? sizes : std::vector<int>{};
 }

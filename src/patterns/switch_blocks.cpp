@@ -7,6 +7,13 @@
 
 namespace antiphon {
 
+namespace {
+
+/// Returns which of `to` ranks stands for this one of `from`, so that all stand for about as many.
+int scaled(int index, int from, int to) { return static_cast<int>(std::int64_t{index} * to / from); }
+
+}  // namespace
+
 SwitchBlocks::SwitchBlocks(const Problem& p)
     : switches_(Levels::of_switches(p)), most_ranks_(*std::max_element(p.switch_sizes.begin(), p.switch_sizes.end())) {
   const Run here = own();
@@ -16,8 +23,8 @@ SwitchBlocks::SwitchBlocks(const Problem& p)
     const Run there = switches_.node(other);
     if (there.first == here.first) continue;
     for (const int place : there.places())
-      carried[at((place - there.first) * here.size() / there.size())].push_back(place);
-    carriers_.push_back(there.first + (p.rank - here.first) * there.size() / here.size());
+      carried[at(scaled(place - there.first, there.size(), here.size()))].push_back(place);
+    carriers_.push_back(there.first + scaled(p.rank - here.first, here.size(), there.size()));
   }
   std::size_t most = 0;
   for (const auto& blocks : carried) most = std::max(most, blocks.size());

@@ -10,6 +10,7 @@
 #include "antiphon/verify.hpp"
 #include "most_ranks.hpp"
 #include "network/switches.hpp"
+#include "patterns/levels.hpp"
 
 using namespace antiphon;
 
@@ -143,6 +144,25 @@ TEST_CASE("each byte crosses an uplink once, whatever the order of ranks") {
   CHECK(with(Collective::reduce_scatter_block, "switch_rings") == Bytes{8 * m, 8 * m});
   CHECK(with(Collective::allgather, "ring") == Bytes{15 * m, 15 * m});
   CHECK(with(Collective::alltoall, "rotated") == Bytes{64 * m, 64 * m});
+}
+
+TEST_CASE("switches may have so many ranks that the product of two numbers of ranks is no int") {
+  constexpr int side = 1 << 16;
+  Problem p{.collective = Collective::allgather, .size = 2 * side, .bytes = 1};
+  p.node_sizes = blocked_nodes(p.size, 64);
+  p.switch_sizes = {side, side};
+  const Algorithm& rings = *find_algorithm(p.collective, "switch_rings");
+  p.parameters = resolve_parameters(rings, {});
+  for (const int rank : {0, p.size - 1}) {
+    p.rank = rank;
+    std::int64_t received = 0;
+    const Schedule schedule = rings.build(p);
+    for (const Op& op : schedule.ops()) received += op.kind == OpKind::recv ? op.bytes() : 0;
+    CHECK(received == p.size - 1);
+    const Levels switches = Levels::of_switches(p, side);
+    CHECK(switches.leader(1, side - 1) == p.size - 1);
+    CHECK(switches.lane(1, side - 1).size() == 1);
+  }
 }
 
 TEST_CASE("ranks stand along the tree, nearest to the root first") {
