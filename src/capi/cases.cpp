@@ -9,8 +9,7 @@ namespace antiphon {
 
 namespace {
 
-/// These bounds limit what a request may ask for: generous for a cluster, too small to exhaust the asking process.
-constexpr std::int64_t max_ranks = 4096;
+/// This bound is generous for a cluster, and too small to exhaust the asking process.
 constexpr std::int64_t max_bytes = std::int64_t{1} << 40;
 
 std::vector<Problem> problems(const AlgorithmCase& c) {
@@ -69,7 +68,7 @@ std::vector<int> read_switch_sizes(const JsonNode& request, int ranks) {
 AlgorithmCase read_case(const JsonNode& request) {
   AlgorithmCase c;
   c.call.collective = read_collective(request);
-  c.call.size = static_cast<int>(request.at("size").integer(1, max_ranks));
+  c.call.size = static_cast<int>(request.at("size").integer(1, most_listed_ranks));
   c.call.root = static_cast<int>(request.integer_or("root", 0, 0, c.call.size - 1));
   c.call.bytes = request.integer_or("bytes", 0, 0, max_bytes);
   c.call.element_bytes = request.integer_or("element_bytes", 1, 1, 65536);

@@ -7,6 +7,9 @@
 
 namespace antiphon {
 
+/// The schedules of more ranks are too many for one answer.
+inline constexpr int most_listed_ranks = 4096;
+
 Collective read_collective(const JsonNode& request);
 
 /// Reads what a choice may depend on.

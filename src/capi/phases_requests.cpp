@@ -3,9 +3,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "antiphon/error.hpp"
+#include "antiphon/index.hpp"
 #include "antiphon/run_plan.hpp"
+#include "capi/cases.hpp"
 #include "phases/json.hpp"
 #include "schedule/json.hpp"
 
@@ -38,16 +43,35 @@ Json described(const CompiledPattern& compiled, const Fabric& fabric, bool with_
   return out;
 }
 
-/// Returns the schedules of all ranks for a pattern, as a plan of one call.
+/// Returns the schedules of all ranks for a pattern, as a plan of one call. For each rank, only its own parts are
+/// looked at.
 Plan call_of(const CompiledPattern& compiled) {
+  if (compiled.phases.size > most_listed_ranks)
+    throw InvalidArgument("the schedules of " + std::to_string(compiled.phases.size) +
+                          " ranks are too many to list: of at most " + std::to_string(most_listed_ranks));
+  struct OwnPart {
+    std::size_t phase;
+    Part part;
+  };
   const Pattern pattern = compiled.phases.pattern();
+  CompiledPattern own = compiled;
+  std::vector<std::vector<OwnPart>> parts(at(pattern.size));
+  for (std::size_t i = 0; i < own.phases.phases.size(); ++i) {
+    for (const Part& part : std::exchange(own.phases.phases[i].parts, {})) {
+      parts[at(part.from)].push_back({i, part});
+      parts[at(part.to)].push_back({i, part});
+    }
+  }
   Plan plan;
   plan.collective = Collective::alltoallv;
   plan.algorithm = compiled.phases.scheduler;
   plan.size = pattern.size;
   plan.bytes = pattern.total_bytes() / pattern.size / pattern.size;
-  for (int rank = 0; rank < pattern.size; ++rank)
-    plan.schedules.push_back(schedule_of(compiled, pattern.problem(rank)));
+  for (int rank = 0; rank < pattern.size; ++rank) {
+    for (const OwnPart& o : parts[at(rank)]) own.phases.phases[o.phase].parts.push_back(o.part);
+    plan.schedules.push_back(schedule_of(own, own.phases.pattern().problem(rank)));
+    for (const OwnPart& o : parts[at(rank)]) own.phases.phases[o.phase].parts.clear();
+  }
   return plan;
 }
 

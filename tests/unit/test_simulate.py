@@ -68,6 +68,12 @@ def test_a_patterns_schedules_send_its_messages(messages):
     assert len(trace.actions(call, trace.Work())) == 4
 
 
+def test_schedules_of_too_many_ranks_are_refused():
+    text = compiled.compile_plan([(Pattern("p", 4097, ((0, 4096, 9),)), 1)], {})
+    with pytest.raises(AntiphonError, match="4097 ranks are too many to list: of at most 4096"):
+        compiled.calls_of(text)
+
+
 def test_ranks_work_on_messages_as_far_as_they_go():
     """GIVEN two nodes with two ranks each THEN a rank works for messages that leave its node."""
     plan = plan_of("bcast", "flat", 4, 1000)
