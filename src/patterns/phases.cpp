@@ -25,7 +25,8 @@ Partners exchange_partners(int rank, int size, int phase) {
     // extra rank, if there is one.
     const int n = size % 2 == 0 ? size - 1 : size;
     if (rank == n) {
-      for (partner = 0; 2 * partner % n != phase % n;) ++partner;
+      // (n + 1) / 2 halves modulo n.
+      partner = static_cast<int>(std::int64_t{phase % n} * ((n + 1) / 2) % n);
     } else {
       partner = (phase - rank + 2 * n) % n;
       if (partner == rank) partner = n;

@@ -11,6 +11,7 @@
 #include "../../src/patterns/circulant.hpp"
 #include "../../src/patterns/disjoint_paths.hpp"
 #include "../../src/patterns/partition.hpp"
+#include "../../src/patterns/phases.hpp"
 #include "../../src/patterns/tree.hpp"
 #include "antiphon/algorithm.hpp"
 #include "antiphon/cost.hpp"
@@ -210,6 +211,24 @@ bool visits_all(std::vector<int> places, int count) {
 }
 
 }  // namespace
+
+TEST_CASE("in each phase of an exchange the extra rank meets the one whose double is the phase") {
+  for (int others = 5; others < 130; others += 2) {
+    if (std::has_single_bit(static_cast<unsigned>(others + 1))) continue;
+    for (int phase = 0; phase <= others; ++phase) {
+      int searched = 0;
+      while (2 * searched % others != phase % others) ++searched;
+      REQUIRE(exchange_partners(others, others + 1, phase).to == searched);
+      REQUIRE(exchange_partners(searched, others + 1, phase).to == others);
+    }
+  }
+  // With a search in each phase this takes minutes.
+  constexpr int many = 1'000'001;
+  bool right = true;
+  for (int phase = 1; phase <= many; ++phase)
+    right = right && 2 * exchange_partners(many, many + 1, phase).to % many == phase % many;
+  CHECK(right);
+}
 
 TEST_CASE("disjoint paths and rings visit every place and have no step, begin or end in common") {
   for (int count = 0; count <= 33; ++count) {
