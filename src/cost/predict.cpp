@@ -297,6 +297,7 @@ std::optional<double> predict_from_fewer_ranks(const PredictedCall& call, const 
 
 std::optional<Prediction> predict(const PredictedCall& call, const Algorithm& algorithm, const Parameters& parameters,
                                   const Cluster& cluster, const Barrier* barrier, const PredictionLimits& limits) {
+  if (call.root < 0 || call.root >= cluster.ranks()) return std::nullopt;
   if (!limits.as_numbered && may_reorder(algorithm, call.commutative)) {
     if (const std::vector<int> order = cluster.places(call.root_if_any()).order; !order.empty()) {
       const auto [placed, ordered] = in_order(call, cluster, order);

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "antiphon/error.hpp"
+#include "antiphon/index.hpp"
 #include "cost/link_loads.hpp"
 #include "json/node.hpp"
 #include "libraries/tables.hpp"
@@ -169,6 +170,20 @@ struct LibraryAlgorithms::Impl {
     }
   }
 
+  /// Returns a step's root as its index in the group that the step works on.
+  [[nodiscard]] int root_of_step(const JsonNode& step, const std::string& over, int root, int ranks,
+                                 const Cluster& cluster) const {
+    root = static_cast<int>(step.integer_or("root", root, 0, cluster.ranks() - 1));
+    if (over == "all") return root;
+    if (over == "leaders") return cluster.node(root);
+    const JsonNode document = tables();
+    const JsonNode about = document.at("library");
+    const JsonNode leader = about.at("leader");
+    if (over != "node" || leader.text() != "same_place") return 0;
+    const auto before = cluster.node_of_rank().first(at(root));
+    return std::min(static_cast<int>(std::count(before.begin(), before.end(), cluster.node(root))), ranks - 1);
+  }
+
   void add_step(std::vector<LibraryPart>& parts, const JsonNode& step, Collective collective,
                 const PredictedCall& whole, const Place& place, const Cluster& cluster) const {
     const auto over_field = step.find("over");
@@ -183,6 +198,7 @@ struct LibraryAlgorithms::Impl {
     ++on.depth;
     PredictedCall call = whole;
     call.collective = collective;
+    call.root = root_of_step(step, over, whole.root, on.ranks, cluster);
     const auto bytes_field = step.find("bytes");
     const std::string bytes = bytes_field ? bytes_field->text() : "block";
     if (bytes == "total") call.bytes = whole.bytes * place.ranks;
@@ -262,6 +278,7 @@ class Burst {
 
 std::optional<std::vector<LibraryPart>> LibraryAlgorithms::parts(const PredictedCall& call,
                                                                  const Cluster& cluster) const {
+  if (call.root < 0 || call.root >= cluster.ranks()) return std::nullopt;
   std::vector<LibraryPart> found;
   try {
     impl_->add(found, call, Among::all, cluster.ranks(), cluster, "", 1, 0);

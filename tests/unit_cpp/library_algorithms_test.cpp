@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -72,6 +73,41 @@ TEST_CASE("library algorithms: a prediction of every collective") {
       }
     }
   }
+}
+
+TEST_CASE("library algorithms: a root on any node, of which parts among leaders and within nodes have their own") {
+  Profile profile = Profile::guess(16, 4, 1e9);
+  profile.topology.switches.resize(1);
+  profile.topology.switches.push_back({"other", 0, 4 * profile.topology.nodes[0].port_bytes_per_s});
+  for (std::size_t node = 8; node < 16; ++node) profile.topology.nodes[node].switch_index = 1;
+  const Cluster cluster = Cluster::blocked(profile, 64, 4);
+  for (const char* name : {"openmpi 5.0", "openmpi 4.1", "mpich 5.0", "mpich 4.0"}) {
+    const LibraryAlgorithms& library = *LibraryAlgorithms::of(name);
+    for (const Collective c : {Collective::bcast, Collective::reduce, Collective::gather, Collective::scatter}) {
+      CAPTURE(name);
+      CAPTURE(antiphon::name(c));
+      const double first_s = library.predict_seconds({c, 8192, 0, 8}, cluster).value();
+      for (const int root : {5, 40, 63}) {
+        CAPTURE(root);
+        const PredictedCall call{c, 8192, root, 8};
+        const auto seconds = library.predict_seconds(call, cluster);
+        REQUIRE(seconds);
+        CHECK(*seconds > first_s / 2);
+        CHECK(*seconds < first_s * 2);
+      }
+      CHECK_FALSE(library.predict_seconds({c, 8192, 64, 8}, cluster));
+    }
+  }
+  const auto roots = [&](const LibraryAlgorithms& library, Collective collective, std::int64_t bytes) {
+    std::vector<int> list;
+    for (const LibraryPart& part : *library.parts({collective, bytes, 41, 8}, cluster)) list.push_back(part.call.root);
+    return list;
+  };
+  // Open MPI's leaders have the root's place on their nodes, MPICH's are the first; a table may name the root itself.
+  CHECK(roots(*open_mpi_5(), Collective::bcast, 8192) == std::vector<int>{10, 1});
+  const LibraryAlgorithms& mpich = *LibraryAlgorithms::of("mpich 5.0");
+  CHECK(roots(mpich, Collective::bcast, 8192) == std::vector<int>{10, 0});
+  CHECK(roots(mpich, Collective::reduce, 8192) == std::vector<int>{0, 0});
 }
 
 TEST_CASE("library algorithms: what takes too much work is not taken for long") {
