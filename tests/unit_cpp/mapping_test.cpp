@@ -9,7 +9,6 @@
 
 #include "antiphon/error.hpp"
 #include "antiphon/mapping.hpp"
-#include "mapping/search/bisect.hpp"
 #include "mapping/search/digits.hpp"
 #include "mapping/search/domains.hpp"
 #include "mapping/search/rows.hpp"
@@ -195,34 +194,6 @@ TEST_CASE("searches on a torus without powers of two beat block, and are not wor
       before = objective_value(task, a);
     }
   }
-}
-
-TEST_CASE("bisection keeps its range and fixed vertices") {
-  Random random(3);
-  CutGraph g;
-  const int n = 200;
-  for (int v = 0; v < n; ++v) {
-    for (const int u : {(v + 1) % n, (v + n - 1) % n}) {
-      g.to.push_back(u);
-      g.weight.push_back(1);
-    }
-    g.first.push_back(static_cast<int>(g.to.size()));
-    g.size.push_back(1);
-  }
-  Sides side = bisect(g, {70, 70}, random);
-  CHECK(std::count(side.begin(), side.end(), 0) == 70);
-  int cut = 0;
-  for (int v = 0; v < n; ++v)
-    cut += side[static_cast<std::size_t>(v)] != side[static_cast<std::size_t>((v + 1) % n)] ? 1 : 0;
-  CHECK(cut <= 6);
-  g.fixed.assign(n, -1);
-  g.fixed[5] = 1;
-  g.fixed[6] = 0;
-  side = bisect(g, {100, 120}, random);
-  CHECK(side[5] == 1);
-  CHECK(side[6] == 0);
-  const auto left = std::count(side.begin(), side.end(), 0);
-  CHECK((left >= 100 && left <= 120));
 }
 
 TEST_CASE("a torus shows in its distances") {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 #include <queue>
+#include <tuple>
 
 #include "antiphon/index.hpp"
 
@@ -150,6 +151,36 @@ class Refiner {
   std::priority_queue<Entry> queue_[2];
 };
 
+/// Tells whether so many vertices instead of `before` are worth a coarser graph.
+bool is_coarser(int count, int before) { return count < before * 92 / 100; }
+
+/// Returns the neighbour that the vertex is tied to most, or −1.
+int hub_of(const CutGraph& g, int v) {
+  const auto begin = g.weight.begin() + g.first[at(v)], end = g.weight.begin() + g.first[at(v) + 1];
+  return begin == end ? -1 : g.to[static_cast<std::size_t>(std::max_element(begin, end) - g.weight.begin())];
+}
+
+/// Matches what has no free neighbour with others of the same hub, as far as there are any: the leaves of a star, or
+/// ranks that send nothing.
+void match_left_over(const CutGraph& g, int max_size, const std::vector<int>& order, std::vector<int>& partner) {
+  struct Left {
+    int side, hub, vertex;
+  };
+  std::vector<Left> left;
+  for (const int v : order) {
+    if (partner[at(v)] == v) left.push_back({g.fixed.empty() ? -1 : g.fixed[at(v)], hub_of(g, v), v});
+  }
+  std::stable_sort(left.begin(), left.end(),
+                   [](const Left& a, const Left& b) { return std::tie(a.side, a.hub) < std::tie(b.side, b.hub); });
+  for (std::size_t i = 1; i < left.size(); ++i) {
+    const int v = left[i - 1].vertex, u = left[i].vertex;
+    if (left[i - 1].side != left[i].side || g.size[at(v)] + g.size[at(u)] > max_size) continue;
+    partner[at(v)] = u;
+    partner[at(u)] = v;
+    ++i;
+  }
+}
+
 /// Matches neighbours that become one vertex. Returns each vertex's number in the coarser graph.
 std::vector<int> match(const CutGraph& g, int max_size, Random& random, int& count) {
   const int n = g.vertices();
@@ -157,6 +188,7 @@ std::vector<int> match(const CutGraph& g, int max_size, Random& random, int& cou
   std::vector<int> order(at(n));
   std::iota(order.begin(), order.end(), 0);
   random.shuffle(order.begin(), order.end());
+  count = n;
   for (const int v : order) {
     if (partner[at(v)] >= 0) continue;
     int best = v;
@@ -173,7 +205,9 @@ std::vector<int> match(const CutGraph& g, int max_size, Random& random, int& cou
     }
     partner[at(v)] = best;
     partner[at(best)] = v;
+    count -= best == v ? 0 : 1;
   }
+  if (!is_coarser(count, n)) match_left_over(g, max_size, order, partner);
   std::vector<int> coarse(at(n), -1);
   count = 0;
   for (int v = 0; v < n; ++v) {
@@ -286,7 +320,7 @@ Sides cut(const CutGraph& g, Range range, Random& random, bool exact) {
     const int all = std::accumulate(g.size.begin(), g.size.end(), 0);
     int count = 0;
     const std::vector<int> coarse = match(g, std::max(2, all / 16), random, count);
-    if (count < g.vertices() * 92 / 100) {
+    if (is_coarser(count, g.vertices())) {
       const Sides coarse_side = cut(contract(g, coarse, count), range, random, false);
       Sides side(at(g.vertices()));
       for (int v = 0; v < g.vertices(); ++v) side[at(v)] = coarse_side[at(coarse[at(v)])];
