@@ -63,12 +63,16 @@ Multicasts::Sent Multicasts::send(int rank, std::span<const std::int32_t> member
   return {sent_s, bytes <= most_copied_bytes || !on_wire};
 }
 
-Message::Way Multicasts::way_to(int member, int from, std::span<const std::int32_t> members) const {
+Message::Way Multicasts::way_to(int member, int from, std::span<const std::int32_t> members) {
   const int node = cluster_.node(member);
-  const auto first =
-      std::find_if(members.begin(), members.end(), [&](int other) { return cluster_.node(other) == node; });
-  const bool is_first = first == members.end() || *first == member;
-  return cluster_.node(from) != node && is_first ? Message::Way::packet : Message::Way::passed_on;
+  if (cluster_.node(from) == node) return Message::Way::passed_on;
+  const auto [found, is_new] = first_of_node_.try_emplace({member, members.data()});
+  if (is_new) {
+    const auto first =
+        std::find_if(members.begin(), members.end(), [&](int other) { return cluster_.node(other) == node; });
+    found->second = first == members.end() || *first == member;
+  }
+  return found->second ? Message::Way::packet : Message::Way::passed_on;
 }
 
 void Multicasts::leave(MessageId id, double now) {

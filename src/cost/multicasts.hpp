@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "antiphon/cluster.hpp"
@@ -30,8 +32,8 @@ class Multicasts {
   /// A rank sends one piece to all other members of a group.
   Sent send(int rank, std::span<const std::int32_t> members, int tag, const Progress::Piece& piece, std::int64_t bytes,
             double now);
-  /// Returns how a member of the group receives what `from` multicasts.
-  [[nodiscard]] Message::Way way_to(int member, int from, std::span<const std::int32_t> members) const;
+  /// Returns how a member of the group receives what `from` multicasts. The list of members stays where it is.
+  [[nodiscard]] Message::Way way_to(int member, int from, std::span<const std::int32_t> members);
   /// A copy may leave.
   void leave(MessageId id, double now);
   /// A copy is at its node's port. Returns when the send is complete, if that is known from this copy.
@@ -60,6 +62,8 @@ class Multicasts {
   NetworkPorts& ports_;
   RankProcessors& processors_;
   std::vector<Copy> copies_;  ///< by message
+  /// By member and its list of a group's members: whether it is the first one of its node.
+  std::map<std::pair<int, const std::int32_t*>, bool> first_of_node_;
 };
 
 }  // namespace antiphon

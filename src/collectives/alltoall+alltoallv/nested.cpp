@@ -43,6 +43,7 @@ class Nested {
 
  private:
   [[nodiscard]] std::int64_t bytes(const Run& from, const Run& to) const {
+    if (!p_.all_counts) return std::int64_t{from.size()} * to.size() * p_.bytes;
     std::int64_t sum = 0;
     for (int sender = from.first; sender < from.last; ++sender) {
       for (int receiver = to.first; receiver < to.last; ++receiver) sum += p_.pair_bytes(sender, receiver);
