@@ -265,7 +265,7 @@ class Predictor : CallEvaluator {
   [[nodiscard]] double over_bytes(const Cluster& cluster, const Barrier* barrier) const {
     const std::int64_t most = cluster.ranks() > many_ranks ? most_pieces / 8 : most_pieces / 2;
     const auto evaluate = [&](const PredictedCall& call) -> std::optional<double> {
-      const Predictor shorter = another(call, {});
+      const Predictor shorter = another(call, limits_);
       if (is_halved_twice(call) && shorter.total_pieces(cluster.ranks()) > most) return std::nullopt;
       constexpr bool patient = true;
       return shorter.evaluate_all(shorter.all_schedules(cluster.ranks()), cluster, barrier, patient);

@@ -36,8 +36,7 @@ constexpr std::int64_t pieces_for_long_calls = 4 * pieces_for_many_ranks;
 /// Nested schedules with more operations take long to build.
 constexpr std::int64_t most_composed = 1 << 14;
 constexpr std::int64_t most_rate_updates = 1 << 14;
-/// The table's choice of ours is evaluated to the end. The library's way, what the rules would use instead of it, and
-/// what goes over many connections are given up after about 0.1 s.
+/// The choices that others are held against, and what goes over many connections, are given up after about 0.1 s.
 constexpr std::int64_t most_rate_updates_of_favourite = 1 << 18;
 /// Another of ours replaces the table's where it is predicted to be faster by this factor: less where one connection
 /// was seen not to fill a port, which the table knows nothing of.
@@ -61,17 +60,18 @@ constexpr std::array<std::int64_t, 3> pieces_ahead{1, 2, 4};
 constexpr int tried_at_least = 8;
 
 /// Returns the limits for the choices that others are held against.
-PredictionLimits for_favourite(std::int64_t max_rate_updates = std::numeric_limits<std::int64_t>::max()) {
+PredictionLimits for_favourite() {
   PredictionLimits limits;
   limits.max_ranks = most_ranks;
-  limits.max_rate_updates = max_rate_updates;
+  limits.max_rate_updates = most_rate_updates_of_favourite;
   limits.one_order = true;
   return limits;
 }
 
 PredictionLimits quick_prediction(double max_seconds, std::int64_t max_rate_updates) {
-  PredictionLimits limits = for_favourite(max_rate_updates);
+  PredictionLimits limits = for_favourite();
   limits.max_seconds = max_seconds;
+  limits.max_rate_updates = max_rate_updates;
   return limits;
 }
 
@@ -80,7 +80,7 @@ bool tables_hold(const Cluster& cluster) { return measured_port_share(cluster) >
 
 class BestOfOurs {
  public:
-  BestOfOurs(const PredictedCall& call, const Cluster& cluster, const Choice& favourite, const PredictionLimits& limits)
+  BestOfOurs(const PredictedCall& call, const Cluster& cluster, const Choice& favourite)
       : call_(call), cluster_(cluster), favourite_(favourite),
         clearly_faster_(tables_hold(cluster) ? clearly_faster : faster_on_slow_connections) {
     Places places = cluster.places(call.root_if_any());
@@ -88,7 +88,7 @@ class BestOfOurs {
     call_.switch_sizes = std::move(places.switch_sizes);
     if (!places.order.empty()) along_nodes_ = in_order(call_, cluster, places.order);
     if (favourite.algorithm == nullptr) return;
-    try_out(favourite, limits);
+    try_out(favourite, for_favourite());
     pieces_ = 0;
     knows_favourite_ = !gave_up_;
     favourite_s_ = best_s_;
@@ -347,8 +347,7 @@ std::optional<ModelAnswer> ask_model(const Question& question, const Cluster& cl
   const PredictedCall call{question.collective,    question.bytes,       0,
                            question.element_bytes, question.commutative, question.nonblocking};
   const Cluster sharing = cluster.sharing_memory();
-  BestOfOurs ours(call, sharing, favourite,
-                  takes_from_library ? for_favourite(most_rate_updates_of_favourite) : for_favourite());
+  BestOfOurs ours(call, sharing, favourite);
   // What cannot be compared with the table's choice does not replace it.
   if (!takes_from_library && !ours.knows_favourite()) return std::nullopt;
   ours.try_all();
@@ -367,8 +366,7 @@ std::optional<ModelAnswer> ask_model(const Question& question, const Cluster& cl
       library->predict_seconds(call, cluster, quick_prediction(enough_s, most_rate_updates_of_favourite));
   // Where the library's is faster than ours, only the best of ours will do; a guess is not sure enough of that.
   if (!guessed && answer->library_s < answer->own_s) ours.prefer_best(*answer);
-  if (guessed && takes_from_library && cluster.cores() == 0)
-    doubt(*answer, call, cluster, *library, for_favourite(most_rate_updates_of_favourite));
+  if (guessed && takes_from_library && cluster.cores() == 0) doubt(*answer, call, cluster, *library, for_favourite());
   return answer;
 }
 

@@ -355,6 +355,17 @@ TEST_CASE("what takes too much work is given up, and is not taken for long") {
   CHECK_FALSE(longer->given_up);
 }
 
+TEST_CASE("limits on work hold where shorter messages stand for long ones, too") {
+  const Cluster cluster = Cluster::blocked(simple_profile(8, rate), 30, 4);
+  const Choice choice = parse_choice(Collective::alltoall, "rotated:piece_bytes=1024");
+  PredictionLimits limits;
+  limits.max_rate_updates = 1000;
+  const auto predicted =
+      predict({Collective::alltoall, 1 << 20}, *choice.algorithm, choice.parameters, cluster, nullptr, limits);
+  REQUIRE(predicted);
+  CHECK(predicted->given_up);
+}
+
 TEST_CASE("how times grow is taken from themselves where they say it clearly") {
   const auto seen = [](double a, double b, double c, double d) { return growth_seen({{a, b, c, d}, 0, 64}); };
   REQUIRE(seen(1, 2, 4, 8));

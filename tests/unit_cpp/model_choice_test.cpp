@@ -102,6 +102,14 @@ TEST_CASE("model choice: what was predicted does not replace what could not be i
   CHECK_FALSE(answer_to(a));
 }
 
+TEST_CASE("model choice: the table's choice is given up, too, where its messages share links in very many ways") {
+  Asked a = ask_of(Collective::alltoall, 1 << 20, 16, 4, 1e9);
+  a.question.ranks = 63;
+  a.cluster = Cluster::blocked(Profile::guess(16, 4, 1e9), 63, 4);
+  REQUIRE(a.of_table().algorithm != nullptr);
+  CHECK_FALSE(answer_to(a));
+}
+
 TEST_CASE("model choice: a quick prediction for nodes with many ranks is near to that of all ranks") {
   const Cluster cluster = Cluster::blocked(Profile::guess(16, 32, 25e9), 512, 32).sharing_memory();
   PredictionLimits quick;
