@@ -21,4 +21,10 @@ std::byte* Arena::get(std::int64_t bytes) {
   return memory_.get();
 }
 
+void Arena::keep_at_most(std::int64_t bytes) {
+  if (capacity_bytes_ <= bytes) return;
+  memory_.reset();
+  capacity_bytes_ = 0;
+}
+
 }  // namespace antiphon::mpi

@@ -7,11 +7,13 @@
 
 namespace antiphon::mpi {
 
-/// Holds memory that grows and is kept, 64-byte aligned and not initialised.
+/// Holds memory that grows and is kept until it is given back, 64-byte aligned and not initialised.
 class Arena {
  public:
   /// Returns at least `bytes` of memory; the result of an earlier call is then invalid.
   std::byte* get(std::int64_t bytes);
+  /// Gives the memory back if there is more of it than `bytes`; what get() returned is then invalid.
+  void keep_at_most(std::int64_t bytes);
 
  private:
   struct Free {

@@ -86,7 +86,7 @@ CommState* CommState::of(MPI_Comm comm) {
 CommState::CommState(MPI_Comm comm, std::optional<CommShape> shape)
     : comm_(comm), own_(comm), eligible_(shape.has_value()), shape_(std::move(shape).value_or(CommShape{})),
       decisions_(
-          shape_, world.overrides, [this] { return groups().work(); },
+          shape_, comm != MPI_COMM_WORLD, world.overrides, [this] { return groups().work(); },
           [this] { return settled_node_memory() != nullptr; },
           [this](std::span<char> text) { take_from_first(text); }) {}
 

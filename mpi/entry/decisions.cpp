@@ -19,6 +19,9 @@ namespace {
 constexpr std::size_t most_decisions = 1024;
 /// Calls that take no time to speak of come this often before the model is asked about them.
 constexpr int calls_before_model = 16;
+/// Calls of a new communicator come this often before its ranks make what those of a node share: programs that make one
+/// for each call would wait for that longer than for the call.
+constexpr int calls_before_sharing = 8;
 /// So many collectives and classes of sizes of one communicator are tried.
 constexpr std::size_t most_evidence = 256;
 
@@ -26,6 +29,8 @@ constexpr std::size_t most_evidence = 256;
 constexpr std::string_view planned_patterns = "the plan has patterns for so many ranks";
 constexpr std::string_view others_memory = "all ranks are on one node: shared memory is the library's business";
 
+constexpr std::string_view new_communicator =
+    "a new communicator on one node: what its ranks share is made after 8 calls";
 constexpr std::string_view no_shared_memory = "all ranks are on one node, and cannot share memory there";
 
 /// Tells whether the plan has patterns for this number of ranks; the same on every rank.
@@ -89,13 +94,19 @@ Choice Decisions::choose_by_mode(const Question& question) const {
     case Override::Mode::own: return world.rules->choose_own(question);
     case Override::Mode::automatic: break;
   }
-  const bool by_table = question.nodes < 2 && !world.rules->decides(question);
+  const bool by_table = is_for_one_node(question);
   if (by_table && !world.speeds_up_one_node) return {nullptr, {}, std::string(others_memory)};
   const Choice& choice = world.rules->choose(question);
   // The table is for messages through shared memory. A call that may not wait cannot find out whether there is one.
   if (by_table && choice.algorithm != nullptr && !question.nonblocking && !share_memory_())
     return {nullptr, {}, std::string(no_shared_memory)};
   return choice;
+}
+
+/// Tells whether the table's rules for one node choose.
+bool Decisions::is_for_one_node(const Question& question) const {
+  return question.nodes < 2 && override_of(question.collective).mode == Override::Mode::automatic &&
+         !world.rules->decides(question);
 }
 
 /// Tells whether a choice that multicasts may be used: the user asks for it, or the ranks hear each other's multicasts.
@@ -260,9 +271,15 @@ Decisions::Decision Decisions::make(const Asked& asked, bool with_model) {
   Decision fresh;
   fresh.asked = asked;
   question.multicasts = asked.waits;
-  fresh.choice = choose(question);
-  ask_model_about(fresh, with_model);
-  encode(fresh);
+  const bool may_share_later = is_new_ && asked.waits && !with_model && is_for_one_node(question);
+  if (may_share_later && world.rules->choose(question).algorithm != nullptr) {
+    fresh.choice.reason = new_communicator;
+    fresh.calls_until_model = calls_before_sharing;
+  } else {
+    fresh.choice = choose(question);
+    ask_model_about(fresh, with_model);
+    encode(fresh);
+  }
   fresh.text = fresh.choice.to_string();
   fresh.evidence = evidence_for(fresh);
   if (world.settings.verbose >= 2 && shape_.rank == 0) {

@@ -49,11 +49,11 @@ struct Asked {
 class Decisions {
  public:
   /// `multicasts_work` tells whether all ranks hear each other's multicasts, `share_memory` whether those of a node
-  /// share memory; their first calls are collective. So is each call of `from_first`. The shape must outlive the
-  /// decisions.
-  Decisions(const CommShape& shape, const Overrides& overrides, std::function<bool()> multicasts_work,
+  /// share memory; their first calls are collective. So is each call of `from_first`. A communicator that the program
+  /// has made `is_new`: it may not live long. The shape must outlive the decisions.
+  Decisions(const CommShape& shape, bool is_new, const Overrides& overrides, std::function<bool()> multicasts_work,
             std::function<bool()> share_memory, run_model::FromFirst from_first)
-      : shape_(shape), overrides_(overrides), multicasts_work_(std::move(multicasts_work)),
+      : shape_(shape), is_new_(is_new), overrides_(overrides), multicasts_work_(std::move(multicasts_work)),
         share_memory_(std::move(share_memory)), from_first_(std::move(from_first)) {}
   ~Decisions();
   Decisions(const Decisions&) = delete;
@@ -92,7 +92,7 @@ class Decisions {
  private:
   struct Decision {
     // What each call looks at comes first, so that it is on one or two cache lines.
-    int calls_until_model = 0;  ///< the model is asked after so many calls; 0: it was, or never is
+    int calls_until_model = 0;  ///< the decision is made anew after so many calls; 0: it stands
     /// The ways of this call take turns, if there are any that may.
     Evidence* evidence = nullptr;
     /// These are set if encoding is on trial; `plain` and `plain_text` are those without encoding.
@@ -117,11 +117,13 @@ class Decisions {
   Evidence* evidence_for(const Decision& decision);
   [[nodiscard]] Choice choose(Question& question) const;
   [[nodiscard]] Choice choose_by_mode(const Question& question) const;
+  [[nodiscard]] bool is_for_one_node(const Question& question) const;
   [[nodiscard]] bool may_multicast(const Choice& choice) const;
   void encode(Decision& decision) const;
   void forget(Collective collective);
 
   const CommShape& shape_;
+  const bool is_new_;
   Overrides overrides_;
   std::function<bool()> multicasts_work_;
   std::function<bool()> share_memory_;

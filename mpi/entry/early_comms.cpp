@@ -21,6 +21,11 @@ bool makes_early = false;
 bool could_need_any() {
   const auto is_library = [](const Override& one) { return one.mode == Override::Mode::library; };
   if (std::all_of(world.overrides.begin(), world.overrides.end(), is_library)) return false;
+  // The built-in rules leave such a network's calls to the library.
+  const auto is_chosen = [&](const Override& one) { return one.mode == Override::Mode::automatic || is_library(one); };
+  if (world.transport == "other" && !world.profile_rules &&
+      std::all_of(world.overrides.begin(), world.overrides.end(), is_chosen))
+    return false;
   if (!world.idle && operations_advance_always() && !world.some_may_have_devices) return true;
   const auto& acts = world.acts_on_one_node;
   return world.orders_ids && world.some_have_threads &&

@@ -256,6 +256,7 @@ Json Evidence::rule() const {
   rule["nodes"] = only(shape_.nodes);
   rule["ranks_per_node"] = only(shape_.max_ranks_per_node);
   rule["blocked"] = shape_.blocked;
+  rule["stride"] = only(shape_.stride);
   rule["nonblocking"] = calls_.nonblocking;
   // What holds for operands that may be worked on in any order must not change the order of others.
   if (is_reduction(calls_.collective) && calls_.exact) rule["exact"] = true;

@@ -24,8 +24,6 @@ namespace antiphon::mpi {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr int timeout_exit_code = 124;  // coreutils' timeout uses the same code
 constexpr std::chrono::seconds abort_takes_at_most{2};
 /// Hydra drops what it has not read yet once a rank asks it to abort.
@@ -54,9 +52,10 @@ void end_run(std::int64_t limit_s, bool known) {
   _exit(timeout_exit_code);
 }
 
-/// Tells whether MPI_Finalize returns by then.
-bool returns_by(Clock::time_point end) {
-  while (!has_returned && Clock::now() < end) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+/// Tells whether MPI_Finalize returns within that time. Time in which the process is stopped does not count.
+bool returns_within(std::chrono::milliseconds limit) {
+  constexpr std::chrono::milliseconds nap{50};
+  for (auto slept = nap; !has_returned && slept <= limit; slept += nap) std::this_thread::sleep_for(nap);
   return has_returned;
 }
 
@@ -68,11 +67,10 @@ struct Watch {
 };
 
 void await_return(const Watch& w) {
-  const auto limit = Clock::now() + std::chrono::seconds(w.limit_s);
-  if (returns_by(limit)) return;
+  if (returns_within(std::chrono::seconds(w.limit_s))) return;
   flush_output();
   // The launcher kills all ranks once one has ended: time for all to flush, and turns, so that few say the same.
-  if (!returns_by(limit + std::chrono::milliseconds(500 + 800 * std::min(w.rank, 12)))) end_run(w.limit_s, w.known);
+  if (!returns_within(std::chrono::milliseconds(500 + 800 * std::min(w.rank, 12)))) end_run(w.limit_s, w.known);
 }
 
 int begin(MPI_Comm, int, void* watch, void*) {

@@ -31,6 +31,13 @@ namespace antiphon::mpi {
 
 namespace {
 
+/// Ends a call whose messages have all arrived. Returns an MPI error code.
+int end(Workspace& workspace, CommState& state) {
+  const int rc = workspace.finish();
+  state.staging().call_over();
+  return rc;
+}
+
 /// Runs the credit protocol for any sizes, without knowledge of other ranks' sizes. Returns an MPI error code, or
 /// nothing if the library must do this call.
 std::optional<int> run_exchange(const Description& d, const Problem& problem, Exchange& exchange, bool in_step,
@@ -45,7 +52,7 @@ std::optional<int> run_exchange(const Description& d, const Problem& problem, Ex
   exchange.prepare(problem, way);
   const int rc = exchange.run(workspace.binding());
   history.after_call(exchange.stalled());
-  return rc == MPI_SUCCESS ? workspace.finish() : rc;
+  return rc == MPI_SUCCESS ? end(workspace, state) : rc;
 }
 
 /// Closes dynamic groups (paper 1, §4.1), which end with the call that they were made for, and reports groups that
@@ -70,7 +77,7 @@ std::optional<int> run_schedule(const Description& d, const Problem& problem, co
   if (rc == MPI_SUCCESS) rc = prepared->executor->run(workspace.binding());
   if (rc != MPI_SUCCESS) return rc;
   if (choice.algorithm->multicasts) after_multicasts(*prepared, choice, state);
-  return workspace.finish();
+  return end(workspace, state);
 }
 
 /// Leaves the call to the library, and notes that because no decision did.
@@ -250,8 +257,10 @@ void account(const Call& call, const CommState& state, Outcome& outcome) {
 [[gnu::noinline]] Outcome look_at(const Call& call) {
   const double began_s = summary::enabled() || trace::on() ? now_s() : 0;
   Outcome outcome{.fate = Fate::foreign, .began_s = began_s};
+  CommState* state = nullptr;
+  bool out_of_memory = false;
   try {
-    CommState* const state = CommState::of(call.comm);
+    state = CommState::of(call.comm);
     if (state != nullptr) {
       state->agree_on_nonblocking();
       outcome = attempt(call, *state);
@@ -261,13 +270,12 @@ void account(const Call& call, const CommState& state, Outcome& outcome) {
       outcome.name = state->next_call_name(kind_of(call));
       outcome.ranks = state->size();
     }
-    if (outcome.done()) {
-      account(call, *state, outcome);
-    } else if (state != nullptr && state->must_not_wait_in_library() && run_aside(call, outcome.result)) {
+    if (!outcome.done() && state != nullptr && state->must_not_wait_in_library() && run_aside(call, outcome.result)) {
       // The library must not wait while other ranks wait for operations started here. Blocking calls do not match
       // nonblocking ones, so this depends on what all ranks did alike, not on what is under way on this rank.
       passed_on(call, outcome);
       outcome.fate = Fate::done;
+      return outcome;
     }
   } catch (const NoMoreCommunicators&) {
     // All ranks come here alike, and have sent nothing.
@@ -275,9 +283,14 @@ void account(const Call& call, const CommState& state, Outcome& outcome) {
   } catch (const std::exception& e) {
     // Memory is probably exhausted. Other ranks may already wait for this rank's messages, so the library cannot help.
     warn(kind_name(kind_of(call)) + ": " + e.what());
+    out_of_memory = true;
+  }
+  // The program's error handler may throw, too: what it throws is the program's.
+  if (out_of_memory) {
     PMPI_Comm_call_errhandler(call.comm, MPI_ERR_NO_MEM);
     return {.fate = Fate::done, .result = MPI_ERR_NO_MEM};
   }
+  if (outcome.done()) account(call, *state, outcome);
   return outcome;
 }
 

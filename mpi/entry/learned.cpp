@@ -49,9 +49,9 @@ void put_row(std::vector<Json>& rows, const Json& row) {
 /// Adds a rule; the latest of those for the same calls counts.
 void put_rule(std::vector<Json>& rules, const Json& rule) {
   const auto same = std::find_if(rules.begin(), rules.end(), [&](const Json& other) {
-    return equal(
-        rule, other,
-        {"collective", "bytes", "ranks", "nodes", "ranks_per_node", "blocked", "nonblocking", "commutative", "exact"});
+    return equal(rule, other,
+                 {"collective", "bytes", "ranks", "nodes", "ranks_per_node", "blocked", "stride", "nonblocking",
+                  "commutative", "exact"});
   });
   if (same != rules.end()) *same = rule;
   else if (rules.size() < most_kept) rules.push_back(rule);

@@ -23,6 +23,7 @@
 #include "entry/progress_thread.hpp"
 #include "job/first_process.hpp"
 #include "job/library_parameters.hpp"
+#include "job/library_traits.hpp"
 #include "job/own_comms.hpp"
 #include "job/profile_store.hpp"
 #include "job/progress_hook.hpp"
@@ -118,6 +119,10 @@ void after_init() {
     if (started_by != StartedBy::init || !all_take_part()) return;
     start_world();
     if (!world.settings.enabled) return;
+    if (library_survives_failures()) {
+      if (is_first_process()) warn_left_alone("the launcher lets programs survive the failure of a rank (ULFM)");
+      return;
+    }
     report_tools();
     make_comm_of_self();
     ask_about_aliases();

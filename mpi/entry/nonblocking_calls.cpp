@@ -62,7 +62,8 @@ class NonblockingCall final : public Operation {
 
   void complete() override {
     if (rc_ == MPI_SUCCESS) rc_ = workspace_->finish();
-    if (rc_ != MPI_SUCCESS) fail();
+    if (rc_ == MPI_SUCCESS) staging_.call_over();
+    else fail();
     if (exchange_ && may_step_) calls_.step_retry_.end(exchange_->stalled());
     calls_.left_alone_.note(attended_);
     workspace_.reset();

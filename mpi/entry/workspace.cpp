@@ -5,6 +5,12 @@
 
 namespace antiphon::mpi {
 
+void Staging::call_over() {
+  // Such a block takes many times longer to send than new pages take to come.
+  constexpr std::int64_t kept_bytes = std::int64_t{16} << 20;
+  for (Arena* const arena : {&input, &output, &scratch}) arena->keep_at_most(kept_bytes);
+}
+
 Workspace::Workspace(const Description& d, const Problem& problem, Staging& staging)
     : d_(d), problem_(problem), staging_(staging) {}
 

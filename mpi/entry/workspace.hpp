@@ -15,6 +15,9 @@ namespace antiphon::mpi {
 /// Holds memory of calls that run one after the other: packed data of either side, and schedules' scratch.
 struct Staging {
   Arena input, output, scratch;
+
+  /// Gives back what is large once a call is over: a program's memory may be as large as its node's.
+  void call_over();
 };
 
 /// Says where one call's schedule finds its data. prepare() packs what is not plain bytes, and finish() unpacks it.

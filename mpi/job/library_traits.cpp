@@ -50,6 +50,11 @@ bool library_messages_are_known_within_nodes() {
   return std::string_view(static_cast<const char*>(record), record_bytes).find(wanted) != std::string_view::npos;
 }
 
+bool library_survives_failures() {
+  const void* const enabled = predefined_object("ompi_ftmpi_enabled");
+  return enabled != nullptr && *static_cast<const bool*>(enabled);
+}
+
 bool library_yields() {
   // Open MPI's own record: version 5 gives cores away on crowded nodes, whatever its variable says.
   const void* const record = predefined_object("opal_progress_yield_when_idle");

@@ -28,6 +28,10 @@ bool library_orders_ids();
 /// for messages no more.
 bool library_may_stay_in_finalize();
 
+/// Tells whether programs may go on after the failure of a rank (ULFM, Open MPI's --with-ft). They call off what others
+/// wait for on their own communicators alone.
+bool library_survives_failures();
+
 /// Tells whether testing for messages already gives the core away when there are none. Open MPI does so where it was
 /// told, or saw, that there are more ranks than cores; a second yield would give every other rank of the core two
 /// turns.

@@ -16,7 +16,6 @@ import pytest
 from antiphon import core
 from antiphon.bench import collectives, presence
 from antiphon.bench.testbed import Exit, HostTestbed
-from antiphon.commands.bench import split_algorithms
 from antiphon.mpi import Mpi, discover, launch
 
 Bench = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -279,14 +278,6 @@ def test_presence_goes_by_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     assert launches[:8] == [False, True, True, False, False, True, True, False]
     assert len(launches) == 2 * presence.LEAST_PAIRS
     assert results.rows[0].ratio.median == pytest.approx(1.1, rel=0.002)
-
-
-def test_commas_between_parameters_begin_no_algorithm() -> None:
-    assert split_algorithms("rotated:piece_bytes=1,window=2,bruck,on") == [
-        "rotated:piece_bytes=1,window=2",
-        "bruck",
-        "on",
-    ]
 
 
 #: What prevents a comparison with a profile, and what is said of it.

@@ -13,9 +13,18 @@ import pytest
 from antiphon.bench import presence
 from antiphon.bench.testbed import Exit, HostTestbed
 from antiphon.commands import _bench_patterns
+from antiphon.commands.bench import split_algorithms
 from antiphon.mpi import Mpi
 
 NO_MPI = Mpi("mpich", "mpich", "MPICH", "5.0.2", "", "libmpi.so.12", Path("/"), Path("/libmpi.so.12"), None)
+
+
+def test_commas_between_parameters_begin_no_algorithm() -> None:
+    assert split_algorithms("rotated:piece_bytes=1,window=2,bruck,on") == [
+        "rotated:piece_bytes=1,window=2",
+        "bruck",
+        "on",
+    ]
 
 
 def test_commas_between_parameters_begin_no_contender(command, monkeypatch) -> None:

@@ -82,6 +82,7 @@ def test_the_next_run_begins_with_what_this_one_learned(
         assert "library" in run(CALLS, "keep,reductions")
         (found,) = [kept for entry in store.entries([lab.store]) for kept in entry.read_learned()]
         assert found.path.is_file()
+        assert all(rule["stride"] == [1, 1] for rule in json.loads(found.path.read_text())["decisions"]["rules"])
         again = run(5, "keep,reductions")
         assert list(again) == ["library"]
         assert again["library"]["reason"].startswith("measured in an earlier run: ")

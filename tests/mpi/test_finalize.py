@@ -32,6 +32,20 @@ def test_a_run_that_does_not_leave_finalize_is_ended(
         assert result.text.count(" is done") == 2  # of both ranks, whose lines Hydra may mix
 
 
+def test_time_in_which_a_rank_is_stopped_does_not_count(
+    native: Mpi, compiled: Callable[..., Path], run_ranks: Callable[..., object]
+) -> None:
+    """GIVEN ranks that are stopped in MPI_Finalize for longer than the limit, and end soon afterwards THEN none is
+    ended by the watch.
+    """
+    library = compiled(native, [PROGRAMS / "finalize_sleeps.c"], "-shared", "-fPIC")
+    program = compiled(native, [PROGRAMS / "finalize.c"], "-Wl,--no-as-needed", str(library))
+    variables = {"ANTIPHON_FINALIZE_SECONDS": "2", "FINALIZE_TAKES": "1", "FINALIZE_STOPS": "1"}
+    result = run_ranks(native, 2, [program], **variables)
+    assert result.returncode in {7, 9}, result.text
+    assert "MPI_Finalize has not returned" not in result.text
+
+
 def test_what_a_program_does_in_finalize_has_time(
     wheel: Mpi, compiled: Callable[..., Path], run_ranks: Callable[..., object]
 ) -> None:

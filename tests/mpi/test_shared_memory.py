@@ -111,6 +111,18 @@ def test_calls_on_one_node_are_the_library_s_where_ranks_cannot_share_memory(
     assert forced.used("bcast").keys() - {"library"}
 
 
+@pytest.mark.parametrize(("communicators", "calls", "done"), [(20, 1, 0), (2, 12, 8)])
+def test_ranks_share_nothing_for_the_first_calls_of_a_new_communicator(
+    native: Mpi, verified: Callable[..., Any], communicators: int, calls: int, done: int
+) -> None:
+    """GIVEN communicators that the program has made on one node THEN only what goes on on them is done."""
+    result = verified(native, 2, "short_lived.c", communicators, calls)
+    used = result.used("allreduce")
+    assert used.pop("library") == communicators * calls - done, result.summary
+    assert sum(used.values()) == done
+    assert result.reasons("allreduce") == {"a new communicator on one node: what its ranks share is made after 8 calls"}
+
+
 def test_shared_memory_that_nobody_executes(native: Mpi, check: Check, compiled: Callable[..., Path]) -> None:
     """GIVEN a system that gives no other memory, as vm.memfd_noexec=2 THEN ranks share it."""
     guard = compiled(native, [PROGRAMS / "memory_files.c"], "-shared", "-fPIC")
@@ -188,3 +200,14 @@ def test_killed(native: Mpi, victims: list[int], compiled: Callable[..., Path], 
     assert not {str(process) for process in processes} & set(segments_in_use())
     # What the libraries leave there is theirs.
     assert not [name for name in os.listdir("/dev/shm") if "antiphon" in name]
+
+
+def test_what_long_columns_are_packed_into_is_given_back(
+    native: Mpi, compiled: Callable[..., Path], run_ranks: Any
+) -> None:
+    """GIVEN columns of 128 MiB in all that are gathered THEN the root keeps no second copy of them."""
+    variables = {"ANTIPHON_NODES": "a,b", "ANTIPHON_FORCE": "gather:flat"}
+    result = run_ranks(native, 2, [compiled(native, [PROGRAMS / "columns.c"])], **variables)
+    found = re.search(r"^0 wrong, (-?\d+) KiB more$", result.text, re.MULTILINE)
+    assert found and int(found[1]) < 64 << 10, result.text
+    assert result.used("gather").keys() == {"flat"}

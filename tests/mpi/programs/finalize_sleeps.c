@@ -1,13 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A library before MPI's whose MPI_Finalize, after the program's part of it, takes FINALIZE_TAKES seconds, and then
- * ends the rank with code 7. */
+ * ends the rank with code 7. With FINALIZE_STOPS, the rank is stopped for 2 seconds before. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+/* Stops this process for 2 seconds, as a batch system does that runs another job meanwhile. */
+static void stop(void) {
+  if (fork() == 0) {
+    sleep(2);
+    kill(getppid(), SIGCONT);
+    _exit(0);
+  }
+  raise(SIGSTOP);
+}
+
 static int stay(MPI_Comm comm, int keyval, void* value, void* extra) {
+  if (getenv("FINALIZE_STOPS") != NULL) stop();
   sleep((unsigned)atoi(getenv("FINALIZE_TAKES")));
   _exit(7);
 }
