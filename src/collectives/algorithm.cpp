@@ -35,19 +35,19 @@ const Algorithm* find_algorithm(Collective collective, bool (*wanted)(const Algo
 Parameters resolve_parameters(const Algorithm& algorithm, const Parameters& given) {
   Parameters resolved;
   for (const Parameter& p : algorithm.parameters) resolved.push_back({std::string(p.name), p.default_value});
-  const std::string full_name = std::string(name(algorithm.collective)) + ":" + std::string(algorithm.name);
+  const auto full_name = [&] { return std::string(name(algorithm.collective)) + ":" + std::string(algorithm.name); };
   std::int64_t encode_bytes = 0;
   for (const ParameterValue& g : given) {
     if (g.name == encode_parameter) {
-      if (g.value < 0) throw InvalidArgument(full_name + ": encode=" + std::to_string(g.value) + " is negative");
+      if (g.value < 0) throw InvalidArgument(full_name() + ": encode=" + std::to_string(g.value) + " is negative");
       encode_bytes = g.value;
       continue;
     }
     const auto slot = std::find_if(resolved.begin(), resolved.end(), [&](const auto& r) { return r.name == g.name; });
-    if (slot == resolved.end()) throw InvalidArgument(full_name + " has no parameter " + g.name);
+    if (slot == resolved.end()) throw InvalidArgument(full_name() + " has no parameter " + g.name);
     const Parameter& p = algorithm.parameters[static_cast<std::size_t>(slot - resolved.begin())];
     if (g.value < p.min || g.value > p.max) {
-      throw InvalidArgument(full_name + ": " + g.name + "=" + std::to_string(g.value) + " is not within " +
+      throw InvalidArgument(full_name() + ": " + g.name + "=" + std::to_string(g.value) + " is not within " +
                             std::to_string(p.min) + "…" + std::to_string(p.max));
     }
     slot->value = g.value;

@@ -20,6 +20,8 @@ constexpr int few_ranks_on_shared_cores = many_ranks;
 /// little on the order.
 constexpr std::uint32_t orders_of_turns = 5;
 constexpr double long_rounds = 100;
+/// Schedules are kept up to so many operations together, less than 10 MB: those of very many ranks are large.
+constexpr std::size_t most_kept_operations = 1 << 16;
 
 }  // namespace
 
@@ -49,10 +51,26 @@ std::optional<Prediction> CallEvaluator::evaluate_symmetric(const Cluster& clust
   return Prediction{evaluate_period(cluster, symmetry), Method::symmetric};
 }
 
+const Problem& CallEvaluator::problem(int rank, int ranks) const {
+  std::optional<Problem>& problem = built_.problem;
+  const bool root_differs = is_irregular(call_.collective) && has_root(call_.collective);
+  if (!problem || problem->size != ranks || root_differs)
+    problem = problem_of(call_, rank, ranks, algorithm_, parameters_);
+  problem->rank = rank;
+  return *problem;
+}
+
+/// A kept schedule counts as if it were built, so that what is kept decides nothing.
 Schedule CallEvaluator::schedule(int rank, int ranks) const {
-  Schedule built = algorithm_.build(problem_of(call_, rank, ranks, algorithm_, parameters_));
-  effort_->pieces += static_cast<std::int64_t>(built.ops().size()) / operations_a_piece;
-  return built;
+  const auto kept = built_.schedules.find({rank, ranks});
+  Schedule schedule = kept != built_.schedules.end() ? kept->second : algorithm_.build(problem(rank, ranks));
+  const std::size_t operations = schedule.ops().size();
+  effort_->pieces += static_cast<std::int64_t>(operations) / operations_a_piece;
+  if (kept == built_.schedules.end() && built_.operations + operations <= most_kept_operations) {
+    built_.schedules.emplace(std::pair(rank, ranks), schedule);
+    built_.operations += operations;
+  }
+  return schedule;
 }
 
 std::vector<Schedule> CallEvaluator::all_schedules(int ranks) const {

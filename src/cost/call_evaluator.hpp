@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "antiphon/cost.hpp"
@@ -24,6 +26,8 @@ class CallEvaluator {
                 const PredictionLimits& limits)
       : call_(call), algorithm_(algorithm), parameters_(resolve_parameters(algorithm, parameters)), limits_(limits) {}
 
+  /// Returns the rank's problem, until another one is asked for.
+  [[nodiscard]] const Problem& problem(int rank, int ranks) const;
   [[nodiscard]] Schedule schedule(int rank, int ranks) const;
   [[nodiscard]] std::vector<Schedule> all_schedules(int ranks) const;
   [[nodiscard]] std::int64_t total_pieces(int ranks) const;
@@ -49,6 +53,14 @@ class CallEvaluator {
   std::int64_t most_pieces_ = std::min(most_pieces, limits_.max_pieces);
   std::int64_t rate_updates_ = most_rate_updates;
   std::shared_ptr<Effort> effort_ = std::make_shared<Effort>();  ///< shared by all that predict parts
+
+  /// What was built for the call, since the same is asked for again and again.
+  struct Built {
+    std::optional<Problem> problem;
+    std::map<std::pair<int, int>, Schedule> schedules;  ///< by rank and number of ranks
+    std::size_t operations = 0;                         ///< of these schedules
+  };
+  mutable Built built_;
 };
 
 }  // namespace antiphon

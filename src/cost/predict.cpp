@@ -36,11 +36,12 @@ class Predictor : CallEvaluator {
   /// Takes the groups of ranks from where the cluster's ranks stand, and returns it.
   Cluster stand_along(Cluster cluster) {
     std::tie(call_.node_sizes, call_.switch_sizes) = cluster.places(call_.root_if_any()).groups();
+    built_ = {};
     return cluster;
   }
 
   [[nodiscard]] bool supported(int ranks) const {
-    return ranks > call_.root && supports(algorithm_, problem_of(call_, 0, ranks, algorithm_, parameters_));
+    return ranks > call_.root && supports(algorithm_, problem(0, ranks));
   }
 
   /// Returns nothing where there are too few ranks to extrapolate from.
