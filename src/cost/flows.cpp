@@ -2,7 +2,6 @@
 #include "cost/flows.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <limits>
 #include <utility>
 
@@ -81,11 +80,11 @@ bool FlowNetwork::admit(FlowId id) {
   Resource& out = resources_[route.resources[0]];
   Resource& in = resources_[route.resources[route.count - 1]];
   if (out.flows.size() >= most_from_port) {
-    out.waiting.push_back(id);
+    out.waiting.push(id);
     return false;
   }
   if (in.flows.size() >= most_into_port) {
-    in.waiting.push_back(id);
+    in.waiting.push(id);
     return false;
   }
   flows_[id].since = now_;
@@ -100,9 +99,7 @@ void FlowNetwork::admit_waiting(ResourceId id, std::size_t most) {
   Resource& resource = resources_[id];
   // A flow that passes one port only may come back to the same queue.
   for (std::size_t tries = resource.waiting.size(); tries > 0 && resource.flows.size() < most; --tries) {
-    const FlowId next = resource.waiting.front();
-    resource.waiting.pop_front();
-    (void)admit(next);
+    (void)admit(resource.waiting.pop());
   }
 }
 
@@ -170,6 +167,13 @@ double FlowNetwork::capacity(const Resource& resource) const {
   return resource.rate / slowdown_(slowdown_context_, count, bytes / count);
 }
 
+/// Nothing is in the resource any more, so its bucket only fills.
+void FlowNetwork::rest(Resource& resource) {
+  refresh(resource);
+  resource.used = 0;
+  ++resource.version;
+}
+
 /// Collects all resources and flows that share anything with `first`, directly or not.
 void FlowNetwork::collect(ResourceId first) {
   part_.assign(1, first);
@@ -195,7 +199,12 @@ void FlowNetwork::settle_rates() {
   if (dirty_.empty()) return;
   ++stamp_;
   for (const ResourceId id : dirty_) {
-    if (resources_[id].stamp == stamp_) continue;
+    Resource& resource = resources_[id];
+    if (resource.stamp == stamp_) continue;
+    if (resource.flows.empty()) {
+      rest(resource);
+      continue;
+    }
     collect(id);
     for (const FlowId f : part_flows_) {
       Flow& flow = flows_[f];
@@ -213,7 +222,7 @@ void FlowNetwork::settle_rates() {
 
 /// Gives each flow of the part its turn in its sender's port.
 void FlowNetwork::take_turns() {
-  for (std::vector<FlowId>& flows : turns_) flows.clear();
+  for (; turns_in_use_ > 0; --turns_in_use_) turns_[turns_in_use_ - 1].clear();
   for (const FlowId id : part_flows_) {
     std::size_t turn = 0;
     for (const FlowId other : resources_[flows_[id].route.resources[0]].flows) {
@@ -221,6 +230,7 @@ void FlowNetwork::take_turns() {
       turn += flows_[other].brief ? 1 : 0;
     }
     flows_[id].turn = turn;
+    turns_in_use_ = std::max(turns_in_use_, turn + 1);
     if (turns_.size() <= turn) turns_.resize(turn + 1);
     turns_[turn].push_back(id);
   }
@@ -235,7 +245,7 @@ void FlowNetwork::fill() {
     resource.unfixed = 0;
   }
   take_turns();
-  for (std::size_t turn = 0; turn < turns_.size(); ++turn) fill_turn(turn);
+  for (std::size_t turn = 0; turn < turns_in_use_; ++turn) fill_turn(turn);
 }
 
 /// Fills progressively with what the turns before have left.
@@ -266,13 +276,13 @@ void FlowNetwork::count_unfixed(std::size_t turn) {
     }
   }
   for (auto& [share, place] : first_full_) share = share_of(place);
-  std::make_heap(first_full_.begin(), first_full_.end(), std::greater<>());
+  std::make_heap(first_full_.begin(), first_full_.end());
 }
 
 /// Returns the resource that fills first as rates grow, and the rate of its flows at that point.
 std::pair<ResourceId, double> FlowNetwork::next_full() {
   while (true) {
-    std::pop_heap(first_full_.begin(), first_full_.end(), std::greater<>());
+    std::pop_heap(first_full_.begin(), first_full_.end());
     const auto [was, place] = first_full_.back();
     first_full_.pop_back();
     if (resources_[part_[place]].unfixed == 0) continue;
@@ -281,7 +291,7 @@ std::pair<ResourceId, double> FlowNetwork::next_full() {
     // share is first.
     if (share <= was) return {part_[place], share};
     first_full_.push_back({share, place});
-    std::push_heap(first_full_.begin(), first_full_.end(), std::greater<>());
+    std::push_heap(first_full_.begin(), first_full_.end());
   }
 }
 

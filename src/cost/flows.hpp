@@ -3,11 +3,12 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <queue>
 #include <span>
 #include <utility>
 #include <vector>
+
+#include "schedule/fifo.hpp"
 
 namespace antiphon {
 
@@ -64,7 +65,7 @@ class FlowNetwork {
     double since = 0;
     std::uint32_t version = 0;
     std::vector<FlowId> flows;
-    std::deque<FlowId> waiting;  ///< until one of `flows` ends
+    Fifo<FlowId> waiting;  ///< until one of `flows` ends
     // These members are used while rates are computed.
     std::uint32_t place = 0;  ///< in part_
     double left = 0;
@@ -93,6 +94,14 @@ class FlowNetwork {
       return ends != other.ends ? !ends : id > other.id;
     }
   };
+  /// A resource that fills up; the first one is on top of a heap. Pairs take longer to compare.
+  struct Filling {
+    double share = 0;         ///< of each flow
+    std::uint32_t place = 0;  ///< in part_
+    bool operator<(const Filling& other) const {
+      return share != other.share ? share > other.share : place > other.place;
+    }
+  };
 
   bool drop_stale_events();
   void touch(ResourceId id);
@@ -101,6 +110,7 @@ class FlowNetwork {
   void settle_rates();
   void collect(ResourceId first);
   void refresh(Resource& resource);
+  void rest(Resource& resource);
   void take_turns();
   void fill();
   void fill_turn(std::size_t turn);
@@ -121,8 +131,8 @@ class FlowNetwork {
   std::vector<ResourceId> part_;  ///< resources with flow rates that are computed together
   std::vector<FlowId> part_flows_;
   std::vector<std::vector<FlowId>> turns_;  ///< the part's flows by their turn
-  std::vector<std::pair<double, std::uint32_t>>
-      first_full_;  ///< a heap: the share of each flow, and the resource's place in part_
+  std::size_t turns_in_use_ = 0;
+  std::vector<Filling> first_full_;  ///< a heap
   std::priority_queue<Event> events_;
   std::int64_t rate_updates_ = 0;
   std::uint32_t stamp_ = 0;

@@ -12,6 +12,7 @@ template <class Item>
 class Fifo {
  public:
   [[nodiscard]] bool empty() const { return first_ == items_.size(); }
+  [[nodiscard]] std::size_t size() const { return items_.size() - first_; }
   void push(Item item) { items_.push_back(std::move(item)); }
   [[nodiscard]] const Item& front() const { return items_[first_]; }
   Item pop() {
