@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from antiphon import output
-from antiphon.bench import codecs, trace_sizes
+from antiphon.bench import codecs
 from antiphon.bench.codecs import CodecMeasurement
 from antiphon.codec import break_even, messages
 from antiphon.codec.break_even import Gain
@@ -217,6 +217,8 @@ def _bits(bytes_per_s: float) -> str:
 
 
 def _of_trace(args: argparse.Namespace, bytes_per_s: float | None) -> int:
+    from antiphon.bench import trace_sizes  # with numpy
+
     if bytes_per_s is None:
         raise AntiphonError("a trace has sizes only: the network must be known", hint="give --link-rate or --profile")
     return trace_sizes.report(args.trace, bytes_per_s, args.json)
