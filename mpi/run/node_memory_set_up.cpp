@@ -66,14 +66,15 @@ void NodeMemorySetUp::begin_stage() {
 void NodeMemorySetUp::say_hello() {
   mark_.number = static_cast<std::uint64_t>(getpid()) * 0x9e3779b97f4a7c15U + reinterpret_cast<std::uintptr_t>(this);
   hellos_[at(self_)] = {getpid(), getppid(), reinterpret_cast<std::uintptr_t>(&mark_), mark_};
-  if (leads()) segment_ = shm::Segment::make(layout_.bytes());
+  if (leads()) segment_ = shm::Segment::make(layout_.bytes(), layout_.ranks);
   address_ = segment_.address();
   if (leads() && segment_.empty()) address_.file = -1;
   collect(hellos_.data(), sizeof(Hello));
 }
 
 void NodeMemorySetUp::find_out() {
-  if (!leads() && address_.file >= 0 && segment_.empty()) segment_ = shm::Segment::open(address_, layout_.bytes());
+  if (!leads() && address_.file >= 0 && segment_.empty())
+    segment_ = shm::Segment::open(address_, layout_.bytes(), layout_.ranks);
   const char* const root = std::getenv("ANTIPHON_SYSTEM_ROOT");
   const bool lets_in = has_let_in_ == 0 && shm::can_let_in_more(root == nullptr ? "" : root);
   possible_[at(self_)] = {segment_.empty() ? 0 : 1, can_read_all() ? 1 : 0, lets_in ? 1 : 0};

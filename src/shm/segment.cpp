@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <string_view>
 #include <utility>
@@ -30,9 +31,13 @@ int make_file(const std::string& name) {
   return file < 0 && errno == EINVAL ? memfd_create(name.c_str(), MFD_CLOEXEC) : file;
 }
 
-std::byte* map(int file, std::size_t bytes) {
-  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
-  return memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory);
+std::atomic<std::size_t> parts_in_use{0};  ///< bytes
+
+/// Takes so much of what this process may have; returns whether there is that much left.
+bool take_part(std::size_t bytes) {
+  if (parts_in_use.fetch_add(bytes) + bytes <= Segment::most_bytes_a_process) return true;
+  parts_in_use -= bytes;
+  return false;
 }
 
 /// Tells whether the link leads to that segment. Opening anything else might do harm, or wait for ever.
@@ -49,6 +54,7 @@ bool leads_to(const std::string& link, std::uint64_t number) {
 Segment::~Segment() {
   close_file();
   if (memory_ != nullptr) munmap(memory_, bytes_);
+  parts_in_use -= own_part_bytes_;
 }
 
 Segment::Segment(Segment&& other) noexcept { *this = std::move(other); }
@@ -56,11 +62,22 @@ Segment::Segment(Segment&& other) noexcept { *this = std::move(other); }
 Segment& Segment::operator=(Segment&& other) noexcept {
   std::swap(memory_, other.memory_);
   std::swap(bytes_, other.bytes_);
+  std::swap(own_part_bytes_, other.own_part_bytes_);
   std::swap(address_, other.address_);
   return *this;
 }
 
-Segment Segment::make(std::size_t bytes) {
+void Segment::map(int file, std::size_t bytes, int sharers) {
+  const std::size_t part_bytes = bytes / static_cast<std::size_t>(sharers);
+  if (!take_part(part_bytes)) return;
+  own_part_bytes_ = part_bytes;
+  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
+  if (memory == MAP_FAILED) return;
+  memory_ = static_cast<std::byte*>(memory);
+  bytes_ = bytes;
+}
+
+Segment Segment::make(std::size_t bytes, int sharers) {
   Segment made;
   // Beyond the limit on the size of files, ftruncate would end the process by SIGXFSZ.
   rlimit limit{};
@@ -70,20 +87,18 @@ Segment Segment::make(std::size_t bytes) {
   made.address_ = {getpid(), make_file(name_of(number)), number};
   if (made.address_.file < 0) return made;
   if (ftruncate(made.address_.file, static_cast<off_t>(bytes)) != 0) return made;
-  made.memory_ = map(made.address_.file, bytes);
-  made.bytes_ = bytes;
+  made.map(made.address_.file, bytes, sharers);
   return made;
 }
 
-Segment Segment::open(const SegmentAddress& address, std::size_t bytes) {
+Segment Segment::open(const SegmentAddress& address, std::size_t bytes, int sharers) {
   Segment opened;
   const std::string link = "/proc/" + std::to_string(address.process) + "/fd/" + std::to_string(address.file);
   if (!leads_to(link, address.number)) return opened;
   const int file = ::open(link.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) return opened;
   struct stat found{};
-  if (fstat(file, &found) == 0 && static_cast<std::size_t>(found.st_size) == bytes) opened.memory_ = map(file, bytes);
-  opened.bytes_ = bytes;
+  if (fstat(file, &found) == 0 && static_cast<std::size_t>(found.st_size) == bytes) opened.map(file, bytes, sharers);
   ::close(file);
   return opened;
 }

@@ -26,10 +26,16 @@ class Segment {
   Segment(Segment&& other) noexcept;
   Segment& operator=(Segment&& other) noexcept;
 
-  /// Makes a segment of zeros. It is empty (as below) if the system refuses.
-  static Segment make(std::size_t bytes);
-  /// Maps another process's segment. It is empty if that cannot be reached from here or is no such segment.
-  static Segment open(const SegmentAddress& address, std::size_t bytes);
+  /// Each of a segment's sharers has an equal part of it, and all parts of one process are so long together at most:
+  /// a job's memory is limited, and a program may keep any number of communicators.
+  static constexpr std::size_t most_bytes_a_process = std::size_t{16} << 20;
+
+  /// Makes a segment of zeros for so many processes. It is empty (as below) if the system refuses, or this process has
+  /// too much already.
+  static Segment make(std::size_t bytes, int sharers);
+  /// Maps another process's segment. It is empty if that cannot be reached from here or is no such segment, or if this
+  /// process has too much already.
+  static Segment open(const SegmentAddress& address, std::size_t bytes, int sharers);
 
   [[nodiscard]] bool empty() const { return memory_ == nullptr; }
   [[nodiscard]] std::byte* memory() const { return memory_; }
@@ -39,8 +45,11 @@ class Segment {
   void close_file();
 
  private:
+  void map(int file, std::size_t bytes, int sharers);
+
   std::byte* memory_ = nullptr;
   std::size_t bytes_ = 0;
+  std::size_t own_part_bytes_ = 0;  ///< of what this process may have
   SegmentAddress address_;
 };
 

@@ -150,6 +150,9 @@ def test_more_communicators_than_the_library_can_make_twice(wheel: Mpi, verified
     """GIVEN communicators that leave no room for Antiphon's own THEN the library does the calls on the others."""
     result = verified(wheel, 2, "many_comms.c", 1400, options=[INCLUDE], ANTIPHON_FORCE="bcast:flat")
     assert result.used("bcast").keys() >= {"flat"}
+    # Two ranks' parts of a communicator's memory are 128 KiB each and a little, and 16 MiB a process is the most.
+    within, most = result.summary["within_nodes"], 128 * 80_000
+    assert 0 < within["shared_bytes"] < most and within["library_bytes"] > 0, within
 
 
 def test_a_library_starts_and_ends_mpi(

@@ -20,7 +20,7 @@ struct Node {
   std::deque<shm::Messenger> ranks;
 
   Node(int size, std::size_t ring_bytes, std::size_t least_lent_bytes)
-      : segment(shm::Segment::make(shm::Layout{size, ring_bytes}.bytes())) {
+      : segment(shm::Segment::make(shm::Layout{size, ring_bytes}.bytes(), size)) {
     REQUIRE(!segment.empty());
     const std::vector<pid_t> processes(static_cast<std::size_t>(size), getpid());
     for (int self = 0; self < size; ++self)

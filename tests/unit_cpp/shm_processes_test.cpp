@@ -41,7 +41,7 @@ struct Number {
 
 /// Rank 1: adds one to the number that rank 0 sends, sends it back, and stays.
 [[noreturn]] void answer(const shm::SegmentAddress& address, const shm::Layout& layout, pid_t parent) {
-  const shm::Segment mapped = shm::Segment::open(address, layout.bytes());
+  const shm::Segment mapped = shm::Segment::open(address, layout.bytes(), layout.ranks);
   if (mapped.empty()) _exit(1);
   shm::Messenger messenger(mapped.memory(), layout, {1, SIZE_MAX, {parent, getpid()}});
   Number number(0, 0);
@@ -77,7 +77,7 @@ TEST_CASE("shm: another process maps the segment, is missed when it is killed, a
   const std::size_t files_before = open_files();
   {
     const shm::Layout layout = shm::Layout::for_ranks(2);
-    shm::Segment segment = shm::Segment::make(layout.bytes());
+    shm::Segment segment = shm::Segment::make(layout.bytes(), layout.ranks);
     REQUIRE(!segment.empty());
     const shm::SegmentAddress address = segment.address();
     const pid_t parent = getpid();
@@ -86,22 +86,22 @@ TEST_CASE("shm: another process maps the segment, is missed when it is killed, a
     if (child == 0) answer(address, layout, parent);
     speak_with(child, segment, layout);
     segment.close_file();
-    CHECK(shm::Segment::open(address, layout.bytes()).empty());
+    CHECK(shm::Segment::open(address, layout.bytes(), layout.ranks).empty());
   }
   CHECK(open_files() == files_before);
 }
 
 TEST_CASE("shm: only a segment is opened") {
-  const shm::Segment segment = shm::Segment::make(4096);
+  const shm::Segment segment = shm::Segment::make(4096, 1);
   REQUIRE(!segment.empty());
   shm::SegmentAddress address = segment.address();
-  CHECK(!shm::Segment::open(address, 4096).empty());
-  CHECK(shm::Segment::open(address, 8192).empty());
+  CHECK(!shm::Segment::open(address, 4096, 1).empty());
+  CHECK(shm::Segment::open(address, 8192, 1).empty());
   ++address.number;
-  CHECK(shm::Segment::open(address, 4096).empty());
+  CHECK(shm::Segment::open(address, 4096, 1).empty());
   int ends[2];
   REQUIRE(pipe(ends) == 0);
-  CHECK(shm::Segment::open({getpid(), ends[0], 0}, 4096).empty());
+  CHECK(shm::Segment::open({getpid(), ends[0], 0}, 4096, 1).empty());
   close(ends[0]);
   close(ends[1]);
   std::uint64_t value = 0;
@@ -114,11 +114,26 @@ TEST_CASE("shm: where files may not be that large, there is no segment, and the 
   if (child == 0) {
     const rlimit limit{4096, 4096};
     if (setrlimit(RLIMIT_FSIZE, &limit) != 0) _exit(2);
-    _exit(shm::Segment::make(8192).empty() && !shm::Segment::make(4096).empty() ? 0 : 1);
+    _exit(shm::Segment::make(8192, 1).empty() && !shm::Segment::make(4096, 1).empty() ? 0 : 1);
   }
   int status = 0;
   REQUIRE(waitpid(child, &status, 0) == child);
   CHECK(status == 0);
+}
+
+TEST_CASE("shm: a process has its part of no more segments than it may, until some are gone") {
+  constexpr std::size_t bytes = shm::Segment::most_bytes_a_process;
+  {
+    shm::Segment half = shm::Segment::make(bytes, 2);
+    REQUIRE(!half.empty());
+    const shm::Segment moved = std::move(half);
+    const shm::Segment opened = shm::Segment::open(moved.address(), bytes, 2);
+    REQUIRE(!opened.empty());
+    CHECK(shm::Segment::make(4096, 1).empty());
+    CHECK(shm::Segment::open(moved.address(), bytes, 2).empty());
+  }
+  CHECK(!shm::Segment::make(bytes, 1).empty());
+  CHECK(shm::Segment::make(2 * bytes, 1).empty());
 }
 
 TEST_CASE("as few readers as possible are let in: all that a common parent started, or all of the user's") {
