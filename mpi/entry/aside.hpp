@@ -7,7 +7,7 @@
 namespace antiphon::mpi {
 
 /// Runs a blocking collective of the library as a nonblocking one, so that operations advance beside it. All ranks must
-/// do it this way, or none. Returns false if the library has no such call.
-bool run_aside(const Call& call, int& result);
+/// do it this way, or none. Returns an MPI error code.
+int run_aside(const Call& call);
 
 }  // namespace antiphon::mpi

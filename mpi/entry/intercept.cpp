@@ -270,9 +270,10 @@ void account(const Call& call, const CommState& state, Outcome& outcome) {
       outcome.name = state->next_call_name(kind_of(call));
       outcome.ranks = state->size();
     }
-    if (!outcome.done() && state != nullptr && state->must_not_wait_in_library() && run_aside(call, outcome.result)) {
+    if (!outcome.done() && state != nullptr && state->must_not_wait_in_library()) {
       // The library must not wait while other ranks wait for operations started here. Blocking calls do not match
       // nonblocking ones, so this depends on what all ranks did alike, not on what is under way on this rank.
+      outcome.result = run_aside(call);
       passed_on(call, outcome);
       outcome.fate = Fate::done;
       return outcome;

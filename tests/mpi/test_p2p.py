@@ -94,11 +94,11 @@ def test_truncation_that_a_program_looks_at(native: Mpi, compress: str, verified
 
 
 @pytest.mark.parametrize(
-    "call", ["replace", "neighbours", "neighbours_c", "gatherv", "gatherv_c", "alltoallv", "control1"]
+    "call", ["replace", "neighbours", "neighbours_c", "gatherv", "gatherv_c", "gatherv_far", "alltoallv", "control1"]
 )
 def test_a_persistent_collective_goes_on_in_waits(wheel: Mpi, call: str, verified: Run) -> None:
     """GIVEN ranks in a blocking call that one rank comes to after a wait for an operation of all THEN no rank hangs."""
-    others = "*:library" if call.endswith("_c") else "*:on;gatherv:binomial;alltoallv:nested"
+    others = "*:library" if call.endswith(("_c", "_far")) else "*:on;gatherv:binomial;alltoallv:nested"
     force = f"{others};allreduce:ring"
     variables = {"ANTIPHON_FORCE": force, "ANTIPHON_NODES": "a,a,b,b"}
     verified(wheel, 4, "waits_beside.c", call, options=[INCLUDE], limit_s=40, **variables)

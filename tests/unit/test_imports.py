@@ -44,6 +44,7 @@ LATE = {
     "antiphon.plan.making": "imports NumPy",
     "antiphon.report.kinds._timeline": "imports NumPy",
     "antiphon.traffic": "imports NumPy",
+    "antiphon.bench.trace_sizes": "imports NumPy",
     "antiphon.bench.validation": "imports NumPy",
     "antiphon.bench.verify": "imports NumPy",
     "antiphon.tune.modelled": "imports NumPy",

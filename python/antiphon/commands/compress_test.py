@@ -217,7 +217,7 @@ def _bits(bytes_per_s: float) -> str:
 
 
 def _of_trace(args: argparse.Namespace, bytes_per_s: float | None) -> int:
-    from antiphon.bench import trace_sizes  # with numpy
+    from antiphon.bench import trace_sizes
 
     if bytes_per_s is None:
         raise AntiphonError("a trace has sizes only: the network must be known", hint="give --link-rate or --profile")

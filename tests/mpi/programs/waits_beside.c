@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* All ranks start a persistent reduction. Rank 0 waits for it and then comes to a blocking call, in which all others
  * wait first: the reduction must go on there. Prints "verified". Arguments: the blocking calls, one or more of
- *   replace, neighbours, neighbours_c, gatherv, gatherv_c, alltoallv, control1 */
+ *   replace, neighbours, neighbours_c, gatherv, gatherv_c, gatherv_far, alltoallv, control1 */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "antiphon.h"
 #include "verdict.h"
@@ -57,6 +58,23 @@ static void gatherv_c(int number) {
     for (int i = 0; i <= r; i++) wrong += all[r * block + i] != r + number + i;
 }
 
+/* One block lies farther away than an int can say, which the root alone knows. */
+static void gatherv_far(int number) {
+  const MPI_Aint far_away = (MPI_Aint)1 << 32;
+  static char* all;
+  char mine[block];
+  MPI_Count counts[most_ranks];
+  MPI_Aint offsets[most_ranks];
+  if (all == NULL)
+    all = mmap(NULL, (size_t)far_away + block, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+               0);
+  for (int i = 0; i < block; i++) mine[i] = (char)(rank + number + i);
+  for (int r = 0; r < size; r++) counts[r] = block, offsets[r] = r == size - 1 ? far_away : r * block;
+  MPI_Gatherv_c(mine, block, MPI_CHAR, all, counts, offsets, MPI_CHAR, 0, ring);
+  for (int r = 0; rank == 0 && r < size; r++)
+    for (int i = 0; i < block; i++) wrong += all[offsets[r] + i] != (char)(r + number + i);
+}
+
 /* There is one neighbour on each side, and so nobody may look at a second count. */
 static void neighbours_c(int number) {
   int mine[block], theirs[block];
@@ -68,6 +86,7 @@ static void neighbours_c(int number) {
 }
 #else
 #define gatherv_c(number) (void)(number)
+#define gatherv_far(number) (void)(number)
 #define neighbours_c(number) (void)(number)
 #endif
 
@@ -94,6 +113,7 @@ static void call(const char* name, int number) {
   else if (strcmp(name, "neighbours_c") == 0) neighbours_c(number);
   else if (strcmp(name, "gatherv") == 0) gatherv(number);
   else if (strcmp(name, "gatherv_c") == 0) gatherv_c(number);
+  else if (strcmp(name, "gatherv_far") == 0) gatherv_far(number);
   else if (strcmp(name, "control1") == 0) control1();
   else alltoallv(number);
 }
