@@ -22,11 +22,15 @@ namespace {
 struct Cuda {
   int (*attribute)(void* data, int attribute, unsigned long long address) = nullptr;
   int (*copy)(unsigned long long to, unsigned long long from, std::size_t bytes) = nullptr;
+  int (*push_context)(void* context) = nullptr;
+  int (*pop_context)(void** popped) = nullptr;
 
   bool load(void* library) {
     attribute = reinterpret_cast<decltype(attribute)>(dlsym(library, "cuPointerGetAttribute"));
     copy = reinterpret_cast<decltype(copy)>(dlsym(library, "cuMemcpy"));
-    return attribute != nullptr && copy != nullptr;
+    push_context = reinterpret_cast<decltype(push_context)>(dlsym(library, "cuCtxPushCurrent_v2"));
+    pop_context = reinterpret_cast<decltype(pop_context)>(dlsym(library, "cuCtxPopCurrent_v2"));
+    return attribute != nullptr && copy != nullptr && push_context != nullptr && pop_context != nullptr;
   }
   [[nodiscard]] bool holds(const void* address) const {
     constexpr int memory_type = 2, is_managed = 8, device = 2;
@@ -36,8 +40,22 @@ struct Cuda {
     if (attribute(&type, memory_type, number) != 0 || type != device) return false;
     return attribute(&managed, is_managed, number) != 0 || managed == 0;
   }
+  /// The driver copies only in a context, and a thread that calls MPI may have none.
   bool move(void* to, const void* from, std::size_t bytes) const {
-    return copy(reinterpret_cast<unsigned long long>(to), reinterpret_cast<unsigned long long>(from), bytes) == 0;
+    void* const context = context_of(holds(to) ? to : from);
+    const bool pushed = context != nullptr && push_context(context) == 0;
+    const int rc = copy(reinterpret_cast<unsigned long long>(to), reinterpret_cast<unsigned long long>(from), bytes);
+    void* popped = nullptr;
+    if (pushed) pop_context(&popped);
+    return rc == 0;
+  }
+
+ private:
+  /// Returns the context of a GPU's memory; null for memory that belongs to none.
+  [[nodiscard]] void* context_of(const void* address) const {
+    constexpr int context = 1;
+    void* found = nullptr;
+    return attribute(&found, context, reinterpret_cast<unsigned long long>(address)) == 0 ? found : nullptr;
   }
 };
 

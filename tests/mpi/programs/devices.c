@@ -10,7 +10,7 @@ enum { length = 1000 };
 static int rank, ranks;
 static void* (*closed)(size_t), *(*open_memory)(size_t), *(*managed)(size_t);
 static void (*put)(void*, const void*, size_t), (*get)(void*, const void*, size_t);
-static int (*copies)(void);
+static int (*copies)(void), (*is_left)(void);
 
 static void load(const char* file) {
   void* driver = dlopen(file, RTLD_NOW | RTLD_LOCAL);
@@ -21,6 +21,7 @@ static void load(const char* file) {
   *(void**)&put = dlsym(driver, "driver_write");
   *(void**)&get = dlsym(driver, "driver_read");
   *(void**)&copies = dlsym(driver, "driver_copies");
+  *(void**)&is_left = dlsym(driver, "driver_is_left");
 }
 
 static void expect(int right, const char* what) {
@@ -123,6 +124,7 @@ int main(int argc, char** argv) {
     check(shared, 3, 1, "managed memory");
   }
   expect(copies() == before, "managed memory needs no copies");
+  expect(is_left == NULL || is_left(), "this thread has no context, as before");
   MPI_Finalize();
   if (rank == 0) puts("all is right");
   return 0;

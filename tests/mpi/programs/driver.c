@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { most = 16, device = 2, host = 1, memory_type = 2, is_managed = 8 };
+enum { most = 16, device = 2, host = 1, of_context = 1, memory_type = 2, is_managed = 8, invalid_context = 201 };
 static struct {
   char *address, *really;
   size_t bytes;
@@ -48,15 +48,21 @@ void driver_write(void* to, const void* from, size_t bytes) { memcpy(really((uin
 void driver_read(void* to, const void* from, size_t bytes) { memcpy(to, really((uintptr_t)from), bytes); }
 
 #if defined(CUDA)
+static _Thread_local void* current; /* the program's threads have no context */
+
 int cuPointerGetAttribute(void* data, int attribute, unsigned long long address) {
   const int i = area_of((uintptr_t)address);
   if (i < 0) return 1;
+  if (attribute == of_context) return *(void**)data = areas, 0;
   *(unsigned*)data = attribute == memory_type ? device : attribute == is_managed ? (unsigned)areas[i].managed : 0;
   return 0;
 }
 int cuMemcpy(unsigned long long to, unsigned long long from, size_t bytes) {
-  return copy((uintptr_t)to, (uintptr_t)from, bytes), 0;
+  return current == NULL ? invalid_context : (copy((uintptr_t)to, (uintptr_t)from, bytes), 0);
 }
+int cuCtxPushCurrent_v2(void* context) { return current = context, 0; }
+int cuCtxPopCurrent_v2(void** popped) { return *popped = current, current = NULL, 0; }
+int driver_is_left(void) { return current == NULL; }
 #elif defined(HIP)
 struct attributes {
   int type, device;
