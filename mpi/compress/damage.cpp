@@ -4,8 +4,8 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 
+#include "job/error_text.hpp"
 #include "job/warn.hpp"
 #include "job/world.hpp"
 
@@ -24,23 +24,14 @@ std::string name_of(MPI_Comm comm) {
   return "a communicator of " + std::to_string(size) + " ranks";
 }
 
-/// Returns the error code of all damaged frames, with the text of the last.
-int code_with(const std::string& text) {
-  static std::mutex mutex;
-  static int code = MPI_SUCCESS;
-  const std::lock_guard lock(mutex);
-  if (code == MPI_SUCCESS && PMPI_Add_error_code(MPI_ERR_OTHER, &code) != MPI_SUCCESS) return MPI_ERR_OTHER;
-  PMPI_Add_error_string(code, text.substr(0, MPI_MAX_ERROR_STRING - 1).c_str());
-  return code;
-}
-
 }  // namespace
 
 int damaged_frame(MPI_Comm comm, const std::string& channel, codec::Error error) {
   const std::string text =
       "a compressed message from " + channel + " on " + name_of(comm) + " could not be decoded: " + codec::text(error);
   warn(text);
-  return code_with("Antiphon: " + text);
+  static ErrorText damaged(MPI_ERR_OTHER);
+  return damaged.code("Antiphon: " + text);
 }
 
 void damage_for_test(std::span<std::byte> frame) {

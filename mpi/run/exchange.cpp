@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "antiphon/error.hpp"
+#include "job/error_text.hpp"
 #include "job/progress.hpp"
 
 namespace antiphon::mpi {
@@ -86,7 +88,11 @@ int Exchange::finish(const Owner& owner) {
   if (owner.slot != nullptr) {
     if (const int rc = take_frame(owner); rc != MPI_SUCCESS) return rc;
   }
-  protocol_.complete(owner.action, owner.grant != nullptr ? *owner.grant : 0);
+  try {
+    protocol_.complete(owner.action, owner.grant != nullptr ? *owner.grant : 0);
+  } catch (const FormatError& e) {
+    return error_of_counts(e.what());
+  }
   if (owner.grant != nullptr) free_grants_.push_back(owner.grant);
   return MPI_SUCCESS;
 }

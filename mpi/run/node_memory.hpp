@@ -23,8 +23,8 @@ class NodeMemory {
   /// Returns a rank's index among those of the node; −1: it is on another node.
   [[nodiscard]] int index_of(int rank) const { return index_of_rank_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] shm::Messenger& messenger() { return messenger_; }
-  /// Returns the MPI error code of messages that are lost, with a text that says so.
-  static int error_of_loss();
+  /// Returns the MPI error code of messages that are lost, with a text that says why.
+  [[nodiscard]] int error_of_loss();
 
  private:
   friend class NodeMemorySetUp;

@@ -86,7 +86,7 @@ int PieceMessages::test() {
   transfers_.look();
   if (const int rc = requests_.test(); rc != MPI_SUCCESS) return rc;
   if (transfers_.active() == 0) return MPI_SUCCESS;
-  if (transfers_.failed()) return NodeMemory::error_of_loss();
+  if (transfers_.failed()) return memory_->error_of_loss();
   if (any_ended()) {
     looks_in_vain_ = 0;
     return MPI_SUCCESS;

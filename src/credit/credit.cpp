@@ -338,8 +338,8 @@ void CreditExchange::take_grant(int from, std::int64_t bytes) {
   Peer& p = peer(from);
   const std::int64_t left = p.to_send - p.allowed;
   if (bytes <= 0 || bytes > left || (bytes < left && bytes % limits_.piece_bytes != 0)) {
-    throw FormatError("rank " + std::to_string(from) + " granted " + std::to_string(bytes) +
-                      " bytes of a message of which " + std::to_string(left) + " are left");
+    throw FormatError("rank " + std::to_string(from) + " waits for " + std::to_string(bytes) + " bytes, " +
+                      std::to_string(left) + " are left to send");
   }
   p.allowed += bytes;
   unfinished_ += (bytes + limits_.piece_bytes - 1) / limits_.piece_bytes;

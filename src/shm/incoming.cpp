@@ -16,9 +16,15 @@ bool Incoming::add(Transfer& transfer) {
   return true;
 }
 
+bool Incoming::is_as_long(const Transfer& transfer, const Header& header) {
+  if (header.bytes == transfer.bytes) return true;
+  mismatch_ = {header.bytes, transfer.bytes};
+  return false;
+}
+
 bool Incoming::take_early(Transfer& transfer, std::list<Early>::iterator early) {
   const Header header = early->header;
-  if (header.bytes != transfer.bytes) return false;
+  if (!is_as_long(transfer, header)) return false;
   bool complete = true;
   if (header.lent != Header::copied) {
     if (!fetch(transfer, header, early->address)) return false;
@@ -44,7 +50,7 @@ bool Incoming::begin_message() {
   ring_.read(&header_, sizeof header_);
   received_ = 0;
   target_ = awaited_.take(header_.tag);
-  if (target_ != nullptr && target_->bytes != header_.bytes) return false;
+  if (target_ != nullptr && !is_as_long(*target_, header_)) return false;
   if (header_.lent == Header::copied) {
     inside_ = true;
     if (target_ == nullptr) early_.push_back({header_, 0, {}});

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <list>
+#include <optional>
 #include <vector>
 
 #include "shm/header.hpp"
@@ -13,6 +14,12 @@
 #include "shm/transfer.hpp"
 
 namespace antiphon::shm {
+
+/// The lengths of a message at both ends, which differ.
+struct Lengths {
+  std::size_t sent = 0;
+  std::size_t awaited = 0;
+};
 
 /// Messages from another rank to this one.
 class Incoming {
@@ -26,6 +33,8 @@ class Incoming {
   bool advance();
   [[nodiscard]] bool idle() const { return awaited_.empty() && target_ == nullptr; }
   void forget_all();
+  /// Says why a message is lost, if that is because the ranks do not agree on its length.
+  [[nodiscard]] const std::optional<Lengths>& mismatch() const { return mismatch_; }
 
   bool listed = false;  ///< among those that the messenger advances
 
@@ -37,6 +46,7 @@ class Incoming {
     std::vector<std::byte> data;  ///< else what has come
   };
 
+  bool is_as_long(const Transfer& transfer, const Header& header);
   bool begin_message();
   bool read_part();
   bool fetch(Transfer& transfer, const Header& header, std::uint64_t address);
@@ -46,6 +56,7 @@ class Incoming {
   pid_t process_ = 0;
   TransferQueue awaited_;
   std::list<Early> early_;
+  std::optional<Lengths> mismatch_;
   bool inside_ = false;         ///< a message's header is read, and not all of its data
   Header header_;               ///< of that message, as all that follows
   std::size_t received_ = 0;    ///< bytes

@@ -100,6 +100,14 @@ void Messenger::look() {
   advance_all(sending_, outgoing_, [](Outgoing& out) { out.advance(); });
 }
 
+std::optional<Messenger::Mismatch> Messenger::mismatch() {
+  const std::lock_guard lock(mutex_);
+  for (std::size_t sender = 0; sender < incoming_.size(); ++sender) {
+    if (const auto& bytes = incoming_[sender].mismatch()) return Mismatch{static_cast<int>(sender), *bytes};
+  }
+  return std::nullopt;
+}
+
 void Messenger::look_for_lost_ranks() {
   const std::lock_guard lock(mutex_);
   for (const auto* listed : {&sending_, &receiving_}) {

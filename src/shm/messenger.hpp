@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <list>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "shm/incoming.hpp"
@@ -51,6 +52,13 @@ class Messenger {
 
   /// Tells whether messages were lost: nothing moves any more.
   [[nodiscard]] bool failed() const { return failed_.load(std::memory_order_relaxed); }
+  /// A message whose two ends do not agree on its length.
+  struct Mismatch {
+    int sender = 0;  ///< index
+    Lengths bytes;
+  };
+  /// Returns what made messages be lost, if it was that.
+  [[nodiscard]] std::optional<Mismatch> mismatch();
   /// Fails if a rank with which transfers are under way is gone.
   void look_for_lost_ranks();
   /// Forgets all transfers, which may then go, and fails.

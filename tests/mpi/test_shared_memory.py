@@ -154,6 +154,25 @@ def test_communicators_leave_nothing(wheel: Mpi, way: str, compiled: Callable[..
     assert len(re.findall(r"0 wrong, 0 more files", result.text)) == 4, result.text
 
 
+@pytest.mark.parametrize(
+    ("call", "force", "nodes", "said"),
+    [
+        ("scatterv", "scatterv:flat", "a,a", "rank 0 sent a message of 1000 bytes, one of"),
+        ("alltoallv", "alltoallv:credit", "a,b", "rank 1 waits for"),
+    ],
+)
+def test_counts_that_do_not_match(
+    wheel: Mpi, call: str, force: str, nodes: str, said: str, compiled: Callable[..., Path], run_ranks: Run
+) -> None:
+    """GIVEN a rank that expects more than is sent to it THEN the error is of MPI's class for that, and names both."""
+    program = compiled(wheel, [PROGRAMS / "unlike_counts.c"])
+    sent = 1000 if call == "scatterv" else 300_000
+    expected = 100_000 if call == "scatterv" else 1_000_000
+    result = run_ranks(wheel, 2, [program, call, sent, expected], ANTIPHON_FORCE=force, ANTIPHON_NODES=nodes)
+    assert result.returncode != 0
+    assert f": truncated: Antiphon: counts do not match: {said}" in result.text, result.text
+
+
 def started(folder: Path, n: int) -> list[int]:
     """Waits until all ranks are at work; returns their processes."""
     files = [folder / f"rank-{rank}.pid" for rank in range(n)]

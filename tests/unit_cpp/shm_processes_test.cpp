@@ -67,6 +67,7 @@ void speak_with(pid_t child, const shm::Segment& segment, const shm::Layout& lay
   while (shm::is_alive(child)) std::this_thread::yield();  // also while it is a zombie
   messenger.look_for_lost_ranks();
   CHECK(messenger.failed());
+  CHECK(!messenger.mismatch());
   messenger.abandon();
   CHECK(waitpid(child, nullptr, 0) == child);
 }

@@ -214,6 +214,11 @@ TEST_CASE("shm: a message of another length than expected is an error, and no by
     node.rank(1).receive(received.transfer);
     CHECK(node.rank(1).failed());
     CHECK(!received.transfer.done);
+    const auto mismatch = node.rank(1).mismatch();
+    REQUIRE(mismatch);
+    CHECK(mismatch->sender == 0);
+    CHECK(mismatch->bytes.sent == 100);
+    CHECK(mismatch->bytes.awaited == 50);
     node.rank(1).abandon();
   }
 }
