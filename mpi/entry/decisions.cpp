@@ -82,6 +82,7 @@ void Decisions::note_due(Evidence& evidence) {
 
 void Decisions::set_override(Collective collective, const Override& value) {
   world.idle = false;
+  is_new_ = false;
   overrides_[index(collective)] = value;
   forget(collective);
 }

@@ -50,7 +50,7 @@ class Decisions {
  public:
   /// `multicasts_work` tells whether all ranks hear each other's multicasts, `share_memory` whether those of a node
   /// share memory; their first calls are collective. So is each call of `from_first`. A communicator that the program
-  /// has made `is_new`: it may not live long. The shape must outlive the decisions.
+  /// has made `is_new`, until the program chooses for it. The shape must outlive the decisions.
   Decisions(const CommShape& shape, bool is_new, const Overrides& overrides, std::function<bool()> multicasts_work,
             std::function<bool()> share_memory, run_model::FromFirst from_first)
       : shape_(shape), is_new_(is_new), overrides_(overrides), multicasts_work_(std::move(multicasts_work)),
@@ -123,7 +123,7 @@ class Decisions {
   void forget(Collective collective);
 
   const CommShape& shape_;
-  const bool is_new_;
+  bool is_new_;  ///< it may not live long
   Overrides overrides_;
   std::function<bool()> multicasts_work_;
   std::function<bool()> share_memory_;

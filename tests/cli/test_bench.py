@@ -213,11 +213,11 @@ def test_nonblocking_calls_beside_computations(bench: Bench) -> None:
     assert result.returncode == 0, result.stderr
     rows = json.loads(result.stdout)["results"]
     cells = {(row["mode"], row["contender"]) for row in rows}
-    # Slow contenders leave, as the ring may.
+    # Slow contenders leave after the first mode, as all but the library may.
     ring = {(mode, "antiphon:ring:encode=1024") for mode in ("sync", "overlap", "tested")}
     usual = set(itertools.product(("sync", "overlap", "tested"), ("library", "antiphon")))
-    assert cells - ring == usual | {("sync", "antiphon:blocking")}
-    assert ("sync", "antiphon:ring:encode=1024") in cells
+    first = {("sync", who) for who in ("library", "antiphon", "antiphon:blocking", "antiphon:ring:encode=1024")}
+    assert first | {("overlap", "library"), ("tested", "library")} <= cells <= first | usual | ring
     for row in rows:
         assert (row["computation_s"] > 0) == (row["mode"] != "sync") and min(row["samples"]) > 0
         assert (row["mode"], row["contender"]) not in ring or "encode=1024" in row["chosen"]
