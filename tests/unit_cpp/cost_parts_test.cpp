@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks predictions that have little to extrapolate from: messages of few bytes, few ranks on one switch.
+// Checks predictions that have little to extrapolate from: messages of few bytes, few ranks on one switch. And that
+// none does the same work twice.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
+#include "antiphon/index.hpp"
 #include "cost_clusters.hpp"
 #include "most_ranks.hpp"
 #include "near.hpp"
@@ -73,4 +76,27 @@ TEST_CASE("what needs several switches is extrapolated from ranks that are on se
   // No 64 ranks, or no 32, are on several switches.
   CHECK_FALSE(predict(call, rings, {}, Cluster::blocked(on_two_switches(9, 7), 128, 8), nullptr, quick));
   CHECK_FALSE(predict(call, rings, {}, Cluster::blocked(on_two_switches(5, 11), 128, 8), nullptr, quick));
+}
+
+namespace {
+
+int most_builds_of_a_rank = 0;
+
+/// Counts how often the schedule of one rank was asked.
+Schedule counted(const Problem& p) {
+  static std::vector<int> builds(at(p.size));
+  most_builds_of_a_rank = std::max(most_builds_of_a_rank, ++builds[at(p.rank)]);
+  return find_algorithm(Collective::allgather, "ring")->build(p);
+}
+
+}  // namespace
+
+TEST_CASE("a prediction builds no schedule twice") {
+  Algorithm ring = *find_algorithm(Collective::allgather, "ring");
+  ring.build = counted;
+  const auto predicted =
+      predict({Collective::allgather, 1000}, ring, {}, Cluster::blocked(simple_profile(64, rate), 256, 4));
+  REQUIRE(predicted);
+  CHECK(predicted->method == Method::symmetric);
+  CHECK(most_builds_of_a_rank == 1);
 }

@@ -320,29 +320,6 @@ TEST_CASE("an answer that must be quick builds schedules of no more ranks than i
   }
 }
 
-namespace {
-
-int most_builds_of_a_rank = 0;
-
-/// Counts how often the schedule of one rank was asked.
-Schedule counted(const Problem& p) {
-  static std::vector<int> builds(at(p.size));
-  most_builds_of_a_rank = std::max(most_builds_of_a_rank, ++builds[at(p.rank)]);
-  return find_algorithm(Collective::allgather, "ring")->build(p);
-}
-
-}  // namespace
-
-TEST_CASE("a prediction builds no schedule twice") {
-  Algorithm ring = *find_algorithm(Collective::allgather, "ring");
-  ring.build = counted;
-  const auto predicted =
-      predict({Collective::allgather, 1000}, ring, {}, Cluster::blocked(simple_profile(64, rate), 256, 4));
-  REQUIRE(predicted);
-  CHECK(predicted->method == Method::symmetric);
-  CHECK(most_builds_of_a_rank == 1);
-}
-
 TEST_CASE("a quick answer is that of all ranks where few stand for all") {
   const Cluster cluster = Cluster::blocked(Profile::guess(16, 16, 1e10), 256, 16);
   PredictionLimits quick;
