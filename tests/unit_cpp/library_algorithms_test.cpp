@@ -100,7 +100,8 @@ TEST_CASE("library algorithms: a root on any node, of which parts among leaders 
   }
   const auto roots = [&](const LibraryAlgorithms& library, Collective collective, std::int64_t bytes) {
     std::vector<int> list;
-    for (const LibraryPart& part : *library.parts({collective, bytes, 41, 8}, cluster)) list.push_back(part.call.root);
+    const auto parts = library.parts({collective, bytes, 41, 8}, cluster);
+    for (const LibraryPart& part : *parts) list.push_back(part.call.root);
     return list;
   };
   // Open MPI's leaders have the root's place on their nodes, MPICH's are the first; a table may name the root itself.
