@@ -29,8 +29,6 @@ constexpr std::size_t most_evidence = 256;
 constexpr std::string_view planned_patterns = "the plan has patterns for so many ranks";
 constexpr std::string_view others_memory = "all ranks are on one node: shared memory is the library's business";
 
-constexpr std::string_view new_communicator =
-    "a new communicator on one node: what its ranks share is made after 8 calls";
 constexpr std::string_view no_shared_memory = "all ranks are on one node, and cannot share memory there";
 
 /// Tells whether the plan has patterns for this number of ranks; the same on every rank.
@@ -72,7 +70,7 @@ void Decisions::forget(Collective collective) {
 
 bool Decisions::stands() const {
   if (last_ == nullptr || times_call() || world.has_planned_choices) return false;
-  return last_->calls_until_model == 0 && last_->trial == nullptr;
+  return last_->calls_until_anew == 0 && last_->trial == nullptr;
 }
 
 void Decisions::note_due(Evidence& evidence) {
@@ -247,7 +245,7 @@ void Decisions::ask_model_about(Decision& decision, bool now) const {
   if (override_of(question.collective).mode != Override::Mode::automatic || !run_model::may_ask(question)) return;
   if (decision.choice.algorithm != nullptr && decision.choice.algorithm->multicasts) return;
   if (!now && !run_model::asks_at_once(question)) {
-    decision.calls_until_model = calls_before_model;
+    decision.calls_until_anew = calls_before_model;
     return;
   }
   Question without = question;
@@ -267,18 +265,19 @@ void Decisions::ask_model_about(Decision& decision, bool now) const {
   decision.choice = choose_between(decision.choice, *answer);
 }
 
-Decisions::Decision Decisions::make(const Asked& asked, bool with_model) {
+Decisions::Decision Decisions::make(const Asked& asked, bool anew) {
   Question question = question_for(asked);
   Decision fresh;
   fresh.asked = asked;
   question.multicasts = asked.waits;
-  const bool may_share_later = is_new_ && asked.waits && !with_model && is_for_one_node(question);
+  const bool may_share_later = is_new_ && asked.waits && !anew && is_for_one_node(question);
   if (may_share_later && world.rules->choose(question).algorithm != nullptr) {
-    fresh.choice.reason = new_communicator;
-    fresh.calls_until_model = calls_before_sharing;
+    fresh.choice.reason = "a new communicator on one node: what its ranks share is made after " +
+                          std::to_string(calls_before_sharing) + " calls";
+    fresh.calls_until_anew = calls_before_sharing;
   } else {
     fresh.choice = choose(question);
-    ask_model_about(fresh, with_model);
+    ask_model_about(fresh, anew);
     encode(fresh);
   }
   fresh.text = fresh.choice.to_string();
@@ -301,7 +300,7 @@ const Choice& Decisions::decided(const Asked& asked) {
   auto& known = known_[index(asked.collective)];
   if (const auto found = known.find(asked); found != known.end()) {
     Decision& decision = found->second;
-    if (decision.calls_until_model > 0 && --decision.calls_until_model == 0) decision = make(asked, true);
+    if (decision.calls_until_anew > 0 && --decision.calls_until_anew == 0) decision = make(asked, true);
     return use(decision);
   }
   if (known.size() >= most_decisions) forget(asked.collective);

@@ -92,7 +92,7 @@ class Decisions {
  private:
   struct Decision {
     // What each call looks at comes first, so that it is on one or two cache lines.
-    int calls_until_model = 0;  ///< the decision is made anew after so many calls; 0: it stands
+    int calls_until_anew = 0;  ///< the decision is made anew after so many calls; 0: it stands
     /// The ways of this call take turns, if there are any that may.
     Evidence* evidence = nullptr;
     /// These are set if encoding is on trial; `plain` and `plain_text` are those without encoding.
@@ -107,7 +107,8 @@ class Decisions {
 
   static std::size_t index(Collective collective) { return static_cast<std::size_t>(collective); }
   [[nodiscard]] Question question_for(const Asked& asked) const;
-  Decision make(const Asked& asked, bool with_model);
+  /// Makes a decision, or makes it `anew` after the calls that it was to wait for.
+  Decision make(const Asked& asked, bool anew);
   void ask_model_about(Decision& decision, bool now) const;
   const Choice& decided(const Asked& asked);
   const Choice& use(Decision& decision);

@@ -177,3 +177,15 @@ def run_here() -> Antiphon:
         return subprocess.CompletedProcess(words, code, *texts)
 
     return run
+
+
+@pytest.fixture
+def checked(command: Antiphon) -> Antiphon:
+    """Runs the command line in this process. It succeeds unless it is to fail."""
+
+    def run(*args: object, fails: bool = False) -> subprocess.CompletedProcess[str]:
+        done = command(*args)
+        assert (done.returncode != 0) == fails, done.stdout + done.stderr
+        return done
+
+    return run

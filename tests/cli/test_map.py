@@ -49,22 +49,10 @@ def machine(tmp_path: Path, nodes: int = 2, cores: int = 4) -> Path:
     return path
 
 
-@pytest.fixture
-def antiphon(command: Antiphon) -> Antiphon:
-    """Runs the command, which succeeds unless it is to fail."""
-
-    def run(*arguments: object, fails: bool = False) -> subprocess.CompletedProcess[str]:
-        done = command(*arguments)
-        assert (done.returncode != 0) == fails, done.stdout + done.stderr
-        return done
-
-    return run
-
-
-def test_a_placement_and_its_reasons(antiphon: Antiphon, tmp_path: Path) -> None:
+def test_a_placement_and_its_reasons(checked: Antiphon, tmp_path: Path) -> None:
     """GIVEN partners on different nodes THEN they are brought together, and the gain is said for each kind of call."""
     out = tmp_path / "placement.json"
-    done = antiphon("map", recorded(tmp_path), machine(tmp_path), "-o", out, "--json", "--pin", "5:n0")
+    done = checked("map", recorded(tmp_path), machine(tmp_path), "-o", out, "--json", "--pin", "5:n0")
     told = json.loads(done.stdout)
     placement = Placement.load(out)
     assert all(placement.node_of_rank[r] == placement.node_of_rank[r + 4] for r in range(4))
@@ -73,18 +61,18 @@ def test_a_placement_and_its_reasons(antiphon: Antiphon, tmp_path: Path) -> None
     rows = {row["name"]: row for row in told["calls"]}
     assert rows["point-to-point"]["costs_s"]["chosen"] < rows["point-to-point"]["costs_s"]["block"] / 5
     assert rows["barrier"]["algorithm"]
-    shown = antiphon("map", recorded(tmp_path), machine(tmp_path)).stdout
+    shown = checked("map", recorded(tmp_path), machine(tmp_path)).stdout
     assert "pairs: 8 ranks on 2 nodes of small" in shown and "all together" in shown
     assert "Expected of communication" in shown and "Not worth it" not in shown
 
 
-def test_a_phase(antiphon: Antiphon, tmp_path: Path) -> None:
+def test_a_phase(checked: Antiphon, tmp_path: Path) -> None:
     """GIVEN a phase, traffic that was cut, or messages alone THEN the placement is for that part alone."""
     trace, where, cut = recorded(tmp_path), machine(tmp_path), tmp_path / "cut.traffic"
-    antiphon("traffic", trace, "--phases", 2, "-o", cut)
+    checked("traffic", trace, "--phases", 2, "-o", cut)
 
     def calls(file: Path, *arguments: object) -> dict[str, int]:
-        told = json.loads(antiphon("map", file, where, *arguments, "--json").stdout)
+        told = json.loads(checked("map", file, where, *arguments, "--json").stdout)
         return {row["name"]: row["calls"] for row in told["calls"]}
 
     # The run lasts 100 µs; its 20 messages a rank end after 20 µs, and the barrier follows.
@@ -96,26 +84,26 @@ def test_a_phase(antiphon: Antiphon, tmp_path: Path) -> None:
     assert calls(trace, "--ignore-collectives") == {"point-to-point": 20 * RANKS}
 
 
-def test_not_worth_it(antiphon: Antiphon, tmp_path: Path) -> None:
+def test_not_worth_it(checked: Antiphon, tmp_path: Path) -> None:
     """GIVEN ranks that are where they should be THEN that is said; GIVEN unknown nodes, so is that."""
-    good = antiphon("map", recorded(tmp_path), machine(tmp_path, nodes=1, cores=8))
+    good = checked("map", recorded(tmp_path), machine(tmp_path, nodes=1, cores=8))
     assert "Not worth it" in good.stdout
     assert "nodes that the machine does not know" in good.stderr
-    cyclic = antiphon("map", recorded(tmp_path), machine(tmp_path, nodes=4, cores=2))
+    cyclic = checked("map", recorded(tmp_path), machine(tmp_path, nodes=4, cores=2))
     assert "cyclic is as good and needs no file" in cyclic.stdout
 
 
-def test_an_order_of_launchers_is_advised_only_where_it_does_the_same(antiphon: Antiphon, tmp_path: Path) -> None:
+def test_an_order_of_launchers_is_advised_only_where_it_does_the_same(checked: Antiphon, tmp_path: Path) -> None:
     """GIVEN options that launchers' own orders do not know THEN none of these is said to need no file."""
     for options in (["--cores-per-node", 2], ["--max-per-node", 2], ["--cores-per-node", 2, "--pin", "0:n0"]):
-        told = json.loads(antiphon("map", recorded(tmp_path), machine(tmp_path, 4), *options, "--json").stdout)
+        told = json.loads(checked("map", recorded(tmp_path), machine(tmp_path, 4), *options, "--json").stdout)
         assert told["worth_it"] and told["as_good"] is None
 
 
-def test_ranks_that_share_cores(antiphon: Antiphon, tmp_path: Path) -> None:
+def test_ranks_that_share_cores(checked: Antiphon, tmp_path: Path) -> None:
     """GIVEN more ranks than cores THEN the placement has slots for all, and its own reader takes it."""
     out = tmp_path / "ranks"
-    antiphon("map", recorded(tmp_path), machine(tmp_path, 1), "--oversubscribe", "--launcher", "openmpi5", "-o", out)
+    checked("map", recorded(tmp_path), machine(tmp_path, 1), "--oversubscribe", "--launcher", "openmpi5", "-o", out)
     assert [(node.slots, node.cores) for node in Placement.load(tmp_path / "ranks.json").nodes] == [(8, 4)]
     assert "rank 7=n0 slot=0-3" in out.read_text()
 
@@ -126,68 +114,66 @@ def in_hydras_order(file: Path) -> list[str]:
     return [host for host, _, slots in lines for _ in range(int(slots or 1))]
 
 
-def test_files_of_launchers(antiphon: Antiphon, tmp_path: Path) -> None:
+def test_files_of_launchers(checked: Antiphon, tmp_path: Path) -> None:
     """GIVEN a launcher THEN its file and the placement are written; GIVEN a placement, a file for another launcher."""
     ranks = tmp_path / "ranks"
     arguments = ["map", recorded(tmp_path), machine(tmp_path), "-o", ranks, "--launcher", "openmpi5"]
-    done = antiphon(*arguments)
+    done = checked(*arguments)
     assert f"--map-by rankfile:file={ranks} ./program" in done.stderr
     placement = Placement.load(tmp_path / "ranks.json")
     assert ranks.read_text().splitlines()[1] == f"rank 0={placement.hosts[0]} slot={placement.core_of_rank[0]}"
     hosts = tmp_path / "hosts"
-    antiphon("map", tmp_path / "ranks.json", "-o", hosts, "--launcher", "hydra")
+    checked("map", tmp_path / "ranks.json", "-o", hosts, "--launcher", "hydra")
     assert in_hydras_order(hosts) == placement.hosts
-    again = antiphon(*arguments, fails=True)
+    again = checked(*arguments, fails=True)
     assert "is there already" in again.stderr
-    antiphon(*arguments, "--overwrite")
+    checked(*arguments, "--overwrite")
 
 
-def test_a_run_is_told(antiphon: Antiphon, tmp_path: Path) -> None:
+def test_a_run_is_told(checked: Antiphon, tmp_path: Path) -> None:
     """GIVEN a placement, or a trace to apply THEN `antiphon run` gives its launcher the file."""
     out = tmp_path / "p.json"
     trace, where = recorded(tmp_path), machine(tmp_path)
-    antiphon("map", trace, where, "-o", out)
-    told = antiphon(
-        "run", "--dry-run", "--mpi", "openmpi", "--placement", out, "--strict-placement", "/bin/true"
-    ).stdout
+    checked("map", trace, where, "-o", out)
+    told = checked("run", "--dry-run", "--mpi", "openmpi", "--placement", out, "--strict-placement", "/bin/true").stdout
     assert "-n 8" in told and f"ANTIPHON_PLACEMENT={out}" in told and "ANTIPHON_PLACEMENT_STRICT=1" in told
     file = Path(told.split("rankfile:file=")[1].split()[0])
     assert file.read_text().count("\nrank ") == 8
-    hydra = antiphon("run", "--dry-run", "--mpi", "mpich", "--placement", out, "/bin/true").stdout
+    hydra = checked("run", "--dry-run", "--mpi", "mpich", "--placement", out, "/bin/true").stdout
     assert in_hydras_order(Path(hydra.split(" -f ")[1].split()[0])) == Placement.load(out).hosts
-    wrong = antiphon("run", "--dry-run", "--mpi", "mpich", "--placement", out, "-n", "4", "/bin/true", fails=True)
+    wrong = checked("run", "--dry-run", "--mpi", "mpich", "--placement", out, "-n", "4", "/bin/true", fails=True)
     assert "the placement is for 8 ranks" in wrong.stderr
-    applied = antiphon("run", "--dry-run", "--mpi", "openmpi", "--apply", trace, "--profile", where, "/bin/true")
+    applied = checked("run", "--dry-run", "--mpi", "openmpi", "--apply", trace, "--profile", where, "/bin/true")
     assert "rankfile:file=" in applied.stdout and "Expected of communication" in applied.stderr
     # The placement lies where all nodes can read it, as they could write the trace.
     beside = trace.with_name(trace.name + ".placement.json")
     assert f"ANTIPHON_PLACEMENT={beside}" in applied.stdout and Placement.load(beside).ranks == 8
 
 
-def test_a_job_is_where_a_trace_is_applied(antiphon: Antiphon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_is_where_a_trace_is_applied(checked: Antiphon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """GIVEN a batch job on some of the machine's nodes THEN its ranks are placed on these, by the job's slots."""
     nodes = tmp_path / "nodes"
     nodes.write_text("n3\n" * 6 + "n1\n" * 2)
     monkeypatch.setenv("PBS_NODEFILE", str(nodes))
     trace, where = recorded(tmp_path), machine(tmp_path, nodes=4)
-    antiphon("run", "--dry-run", "--mpi", "mpich", "--apply", trace, "--profile", where, "/bin/true")
+    checked("run", "--dry-run", "--mpi", "mpich", "--apply", trace, "--profile", where, "/bin/true")
     hosts = Placement.load(trace.with_name(trace.name + ".placement.json")).hosts
     assert sorted(hosts) == ["n1"] * 2 + ["n3"] * 6
 
 
-def test_an_mpirun_of_the_library_is_told(antiphon: Antiphon, tmp_path: Path) -> None:
+def test_an_mpirun_of_the_library_is_told(checked: Antiphon, tmp_path: Path) -> None:
     """GIVEN the path of a launcher with a placement THEN it is told if it is of the program's library, or an error."""
     out = tmp_path / "p.json"
-    antiphon("map", recorded(tmp_path), machine(tmp_path), "-o", out)
+    checked("map", recorded(tmp_path), machine(tmp_path), "-o", out)
     run = ("run", "--dry-run", "--mpi", "mpich", "--placement", out, "--launcher")
     for name in ("mpiexec.hydra", "prterun"):
         (tmp_path / name).write_text("#!/bin/sh\n")
         (tmp_path / name).chmod(0o755)
-    line = antiphon(*run, tmp_path / "mpiexec.hydra", "/bin/true").stdout
+    line = checked(*run, tmp_path / "mpiexec.hydra", "/bin/true").stdout
     assert line.startswith(f"{tmp_path}/mpiexec.hydra -n 8 ")
     assert in_hydras_order(Path(line.split(" -f ")[1].split()[0])) == Placement.load(out).hosts
     for other in (tmp_path / "prterun", "flux"):
-        assert "cannot be told where ranks go" in antiphon(*run, other, "/bin/true", fails=True).stderr
+        assert "cannot be told where ranks go" in checked(*run, other, "/bin/true", fails=True).stderr
 
 
 @pytest.mark.parametrize(
@@ -212,17 +198,17 @@ def test_an_mpirun_of_the_library_is_told(antiphon: Antiphon, tmp_path: Path) ->
         ([], "no TRACE"),
     ],
 )
-def test_errors(antiphon: Antiphon, tmp_path: Path, arguments: list[str], message: str) -> None:
+def test_errors(checked: Antiphon, tmp_path: Path, arguments: list[str], message: str) -> None:
     """GIVEN something that does not fit THEN the error says what, and what to do."""
     names = {"{trace}": recorded(tmp_path), "{machine}": machine(tmp_path)}
-    done = antiphon("map", *(names.get(a, a) for a in arguments), fails=True)
+    done = checked("map", *(names.get(a, a) for a in arguments), fails=True)
     assert message in done.stderr, done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_lists(antiphon: Antiphon) -> None:
+def test_lists(checked: Antiphon) -> None:
     """GIVEN --list THEN methods and launchers are shown."""
-    told = json.loads(antiphon("map", "--list", "--json").stdout)
+    told = json.loads(checked("map", "--list", "--json").stdout)
     assert {"antiphon", "block", "cyclic", "mpipp"} <= {m["name"] for m in told["methods"]}
     assert set(told["launchers"]) == {"openmpi4", "openmpi5", "hydra", "slurm", "cray"}
-    assert "launchers:" in antiphon("map", "--list").stdout
+    assert "launchers:" in checked("map", "--list").stdout

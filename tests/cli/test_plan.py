@@ -74,18 +74,6 @@ def made(made_once: Callable[..., Path]) -> Path:
     return made_once("plan", fill) / "grid.plan"
 
 
-@pytest.fixture
-def antiphon(command: Antiphon) -> Antiphon:
-    """Runs the command in this process."""
-
-    def run(*arguments: object, fails: bool = False) -> subprocess.CompletedProcess[str]:
-        done = command(*arguments)
-        assert (done.returncode != 0) == fails, done.stdout + done.stderr
-        return done
-
-    return run
-
-
 def test_one_file_holds_all_parts(made: Path) -> None:
     """GIVEN columns on other nodes THEN they are put together, and the patterns are there with their schedules."""
     plan = Plan.load(made)
@@ -101,8 +89,8 @@ def test_one_file_holds_all_parts(made: Path) -> None:
     assert times["both"] < times["as it ran"]
 
 
-def test_only_the_parts_that_are_asked_for(trace: Path, tmp_path: Path, antiphon: Antiphon) -> None:
-    done = antiphon("plan", "--link-rate", "100mbit", "--parts", "patterns,compression", "--json", "-o",
+def test_only_the_parts_that_are_asked_for(trace: Path, tmp_path: Path, checked: Antiphon) -> None:
+    done = checked("plan", "--link-rate", "100mbit", "--parts", "patterns,compression", "--json", "-o",
                     tmp_path / "p", trace)  # fmt: skip
     document = json.loads(done.stdout)
     assert document["parts"] == ["patterns"]
@@ -110,7 +98,7 @@ def test_only_the_parts_that_are_asked_for(trace: Path, tmp_path: Path, antiphon
     assert "placement" not in document["left_out"]
 
 
-def test_compression_is_taken_from_a_summary(trace: Path, tmp_path: Path, antiphon: Antiphon) -> None:
+def test_compression_is_taken_from_a_summary(trace: Path, tmp_path: Path, checked: Antiphon) -> None:
     """GIVEN a run that saved a tenth by encoding THEN the plan compresses; GIVEN one that saved nothing THEN not."""
     row = {"communicator": "MPI_COMM_WORLD", "class": "between nodes", "messages": 100, "encoded": 90, "bytes": 10**6,
            "wire_bytes": 4 * 10**5, "rate": 2.5, "saved_s": 1.6}  # fmt: skip
@@ -118,7 +106,7 @@ def test_compression_is_taken_from_a_summary(trace: Path, tmp_path: Path, antiph
     for saved_s, parts in ((1.6, ["compression"]), (0.01, [])):
         row["saved_s"] = saved_s
         (tmp_path / "run.json").write_text(json.dumps(summary))
-        done = antiphon("plan", "--link-rate", "100mbit", "--parts", "compression", "--json", "--overwrite", "-o",
+        done = checked("plan", "--link-rate", "100mbit", "--parts", "compression", "--json", "--overwrite", "-o",
                         tmp_path / "p", f"--summary={tmp_path / 'run.json'}", trace)  # fmt: skip
         document = json.loads(done.stdout)
         assert document["parts"] == parts
@@ -161,9 +149,9 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], object]]] = [
 
 @pytest.mark.parametrize(("what", "change"), WRONG, ids=[what for what, _ in WRONG])
 def test_errors_name_the_field(
-    made: Path, tmp_path: Path, what: str, change: Callable[[dict[str, Any]], object], antiphon: Antiphon
+    made: Path, tmp_path: Path, what: str, change: Callable[[dict[str, Any]], object], checked: Antiphon
 ) -> None:
-    done = antiphon("explain", "--plan", changed(made, tmp_path, change), fails=True)
+    done = checked("explain", "--plan", changed(made, tmp_path, change), fails=True)
     assert done.returncode == 2
     assert what in done.stderr
     assert "Traceback" not in done.stderr
@@ -181,33 +169,33 @@ def test_the_core_and_the_schema_refuse_the_same_fields(made: Path) -> None:
             core.query("describe_plan", plan=json.dumps(wrong))
 
 
-def test_a_plan_is_shown(made: Path, tmp_path: Path, antiphon: Antiphon) -> None:
-    shown = antiphon("explain", "--plan", made).stdout
+def test_a_plan_is_shown(made: Path, tmp_path: Path, checked: Antiphon) -> None:
+    shown = checked("explain", "--plan", made).stdout
     assert "placement: 16 ranks on 4 nodes" in shown
     assert "16 ranks" in shown
-    document = json.loads(antiphon("explain", "--plan", made, "--json").stdout)
+    document = json.loads(checked("explain", "--plan", made, "--json").stdout)
     assert len(document["placement"]["hosts"]) == RANKS
     assert document["patterns"][0]["phases"]
-    page = json.loads(antiphon("report", made, "-o", tmp_path / "page.html", "--json").stdout)
+    page = json.loads(checked("report", made, "-o", tmp_path / "page.html", "--json").stdout)
     shown_parts = [title for title in page["sections"] if title != "Algorithms"]
     assert shown_parts == ["What is expected", "Placement", "Patterns"]
 
 
-def test_an_older_compiled_plan_is_still_one(trace: Path, tmp_path: Path, antiphon: Antiphon) -> None:
+def test_an_older_compiled_plan_is_still_one(trace: Path, tmp_path: Path, checked: Antiphon) -> None:
     plan = tmp_path / "compiled.json"
-    antiphon("compile", trace, "-o", plan)
+    checked("compile", trace, "-o", plan)
     assert json.loads(plan.read_text())["version"] == 1
     assert Plan.load(plan).parts() == ["patterns"]
-    antiphon("run", "--plan", plan, "--dry-run", "-n", 2, "--launcher", "true", sys.executable)
-    assert "Patterns" in antiphon("report", plan, "-o", tmp_path / "page.html", "--json").stdout
+    checked("run", "--plan", plan, "--dry-run", "-n", 2, "--launcher", "true", sys.executable)
+    assert "Patterns" in checked("report", plan, "-o", tmp_path / "page.html", "--json").stdout
 
 
-def test_map_takes_the_placement(made: Path, tmp_path: Path, antiphon: Antiphon) -> None:
-    antiphon("map", made, "-o", tmp_path / "ranks", "--launcher", "openmpi5")
+def test_map_takes_the_placement(made: Path, tmp_path: Path, checked: Antiphon) -> None:
+    checked("map", made, "-o", tmp_path / "ranks", "--launcher", "openmpi5")
     assert (tmp_path / "ranks").read_text().split() == Placement.load(made).hosts
 
 
-def test_joint_writes_what_it_found(trace: Path, tmp_path: Path, made: Path, antiphon: Antiphon) -> None:
+def test_joint_writes_what_it_found(trace: Path, tmp_path: Path, made: Path, checked: Antiphon) -> None:
     """GIVEN the same machine THEN `traffic --joint -o` writes the placement that the whole plan has."""
     profile = tmp_path / "machine.json"
     from antiphon.cluster import files
@@ -215,7 +203,7 @@ def test_joint_writes_what_it_found(trace: Path, tmp_path: Path, made: Path, ant
 
     spec = files.spec_of({"nodes": 4, "rate": "100000000bit", "ranks_per_node": 4}, "here")
     profile.write_text(cluster_profile.text_of(spec))
-    antiphon("traffic", trace, "--joint", "--profile", profile, "-o", tmp_path / "joint.plan")
+    checked("traffic", trace, "--joint", "--profile", profile, "-o", tmp_path / "joint.plan")
     plan = Plan.load(tmp_path / "joint.plan")
     assert plan.parts()[0] == "placement"
     assert not plan.patterns
@@ -244,10 +232,10 @@ SWITCHES = Path(__file__).resolve().parents[1] / "data" / "two-switches.openmpi.
 
 
 @pytest.mark.parametrize("words", [["plan"], ["traffic", "--joint"]], ids=" ".join)
-def test_ranks_stay_on_the_runs_nodes(words: list[str], tmp_path: Path, antiphon: Antiphon) -> None:
+def test_ranks_stay_on_the_runs_nodes(words: list[str], tmp_path: Path, checked: Antiphon) -> None:
     """GIVEN a machine of 16 nodes, and a run on two of them THEN the plan is for these, and a run takes it."""
     trace = pairs_trace(tmp_path / "pairs.trace", ["node03", "node12"], PARTNERS)
-    antiphon(*words, "--profile", SWITCHES, "-o", tmp_path / "pairs.plan", trace)
+    checked(*words, "--profile", SWITCHES, "-o", tmp_path / "pairs.plan", trace)
     placement = Plan.load(tmp_path / "pairs.plan").placement
     assert placement is not None
     assert [node.name for node in placement.nodes] == ["node03", "node12"]
@@ -255,55 +243,55 @@ def test_ranks_stay_on_the_runs_nodes(words: list[str], tmp_path: Path, antiphon
     assert sorted(map(len, placement.ranks_on())) == [4, 4]
 
 
-def test_the_profile_is_asked_about_the_runs_hosts(tmp_path: Path, antiphon: Antiphon) -> None:
+def test_the_profile_is_asked_about_the_runs_hosts(tmp_path: Path, checked: Antiphon) -> None:
     """GIVEN runs that differ in their hosts alone THEN predictions do; GIVEN unknown ones, this is said."""
     found = {}
     for name, hosts in (("near", "1 2 3 4"), ("far", "1 9 2 10"), ("unknown", "21 22 23 24")):
         run = pairs_trace(tmp_path / f"{name}.trace", [f"node{int(n):02}.site" for n in hosts.split()], PARTNERS)
-        found[name] = json.loads(antiphon("traffic", "--joint", "--json", "--profile", SWITCHES, run).stdout)
+        found[name] = json.loads(checked("traffic", "--joint", "--json", "--profile", SWITCHES, run).stdout)
     seconds = {name: document["states"][0]["seconds"] for name, document in found.items()}
     assert seconds["near"] < seconds["far"]
     assert seconds["near"] == seconds["unknown"]
     assert found["near"]["notes"] == found["far"]["notes"] == []
     assert "no node of its own for node21, node22, node23 and others" in found["unknown"]["notes"][0]
-    said = antiphon("plan", "--profile", SWITCHES, "-o", tmp_path / "p", tmp_path / "unknown.trace").stderr
+    said = checked("plan", "--profile", SWITCHES, "-o", tmp_path / "p", tmp_path / "unknown.trace").stderr
     assert "no node of its own" in said
 
 
-def dry_run(antiphon: Antiphon, made: Path, *options: object) -> tuple[str, str]:
+def dry_run(checked: Antiphon, made: Path, *options: object) -> tuple[str, str]:
     """Returns the launcher's command line with each variable as NAME=VALUE, and what was said."""
-    done = antiphon("run", "--plan", made, *options, "--dry-run", sys.executable, "-c", "import mpi4py.MPI")
+    done = checked("run", "--plan", made, *options, "--dry-run", sys.executable, "-c", "import mpi4py.MPI")
     return re.sub(r"-genv (\w+) ", r"\1=", done.stdout), done.stderr
 
 
-def test_a_run_takes_what_fits(made: Path, tmp_path: Path, antiphon: Antiphon) -> None:
+def test_a_run_takes_what_fits(made: Path, tmp_path: Path, checked: Antiphon) -> None:
     """GIVEN the plan's nodes THEN ranks are placed; GIVEN others, or other ranks THEN a line says so."""
     pytest.importorskip("mpi4py")
-    line, said = dry_run(antiphon, made)
+    line, said = dry_run(checked, made)
     assert f"ANTIPHON_PLACEMENT={made}" in line
     assert "another input" in said or "not of" in said
     hosts = tmp_path / "hosts"
     hosts.write_text("".join(f"n{i} slots=4\n" for i in range(4)))
-    assert f"ANTIPHON_PLACEMENT={made}" in dry_run(antiphon, made, "--hostfile", hosts)[0]
+    assert f"ANTIPHON_PLACEMENT={made}" in dry_run(checked, made, "--hostfile", hosts)[0]
     hosts.write_text("".join(f"n{i}\n" * 4 for i in range(4)))
-    assert f"ANTIPHON_PLACEMENT={made}" in dry_run(antiphon, made, "--hostfile", hosts)[0]
+    assert f"ANTIPHON_PLACEMENT={made}" in dry_run(checked, made, "--hostfile", hosts)[0]
     hosts.write_text("n0 slots=4\nn1 slots=4\nn2 slots=2\nn3 slots=4\n")
-    line, said = dry_run(antiphon, made, "--hostfile", hosts)
+    line, said = dry_run(checked, made, "--hostfile", hosts)
     assert "ANTIPHON_PLACEMENT" not in line
     assert f"ANTIPHON_PLAN={made}" in line
     assert "n2 has 2 slots here, and 4 ranks are for it" in said
     hosts.write_text("m0 slots=4\n")
-    assert "n0 is no node of this job" in dry_run(antiphon, made, "--hostfile", hosts)[1]
+    assert "n0 is no node of this job" in dry_run(checked, made, "--hostfile", hosts)[1]
     least = {"compression": {"use": "on", "least_bytes": 4096, "classes": []}}
     encoding = changed(made, tmp_path, lambda document: document.update(least))
-    assert "ANTIPHON_COMPRESS_MIN_BYTES=4096" in dry_run(antiphon, encoding)[0]
-    assert "ANTIPHON_COMPRESS_MIN_BYTES" not in dry_run(antiphon, encoding, "--compress", "on")[0]
-    assert "ANTIPHON_PLACEMENT" not in dry_run(antiphon, made, "-n", 8)[0]
+    assert "ANTIPHON_COMPRESS_MIN_BYTES=4096" in dry_run(checked, encoding)[0]
+    assert "ANTIPHON_COMPRESS_MIN_BYTES" not in dry_run(checked, encoding, "--compress", "on")[0]
+    assert "ANTIPHON_PLACEMENT" not in dry_run(checked, made, "-n", 8)[0]
 
 
 @pytest.mark.parametrize("chosen", ["by an option", "by the job"])
 def test_a_launcher_that_takes_no_placement_starts_the_ranks_without(
-    chosen: str, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, antiphon: Antiphon
+    chosen: str, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checked: Antiphon
 ) -> None:
     """GIVEN a plan with a placement, and Flux THEN a line says that it is left out, and the rest is used."""
     pytest.importorskip("mpi4py")
@@ -313,7 +301,7 @@ def test_a_launcher_that_takes_no_placement_starts_the_ranks_without(
         flux.chmod(0o755)
         monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
         monkeypatch.setenv("FLUX_URI", "local:///x")
-    line, said = dry_run(antiphon, made, *(["--launcher", "flux", "-n", RANKS] if chosen == "by an option" else []))
+    line, said = dry_run(checked, made, *(["--launcher", "flux", "-n", RANKS] if chosen == "by an option" else []))
     assert f"ANTIPHON_PLAN={made} ANTIPHON_ALL_RANKS=1 flux run -n {RANKS} " in line
     assert "ANTIPHON_PLACEMENT" not in line
     assert "the placement is left out: flux cannot be told where ranks go" in said
@@ -329,14 +317,14 @@ def test_a_launcher_that_takes_no_placement_starts_the_ranks_without(
         (["--link-rate", "fast"], "--link-rate"),
     ],
 )
-def test_wrong_options(trace: Path, options: list[str], what: str, antiphon: Antiphon) -> None:
-    done = antiphon("plan", *options, "-o", trace.with_name("p"), trace, fails=True)
+def test_wrong_options(trace: Path, options: list[str], what: str, checked: Antiphon) -> None:
+    done = checked("plan", *options, "-o", trace.with_name("p"), trace, fails=True)
     assert what in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_a_program_needs_a_machine_too(tmp_path: Path, antiphon: Antiphon) -> None:
-    done = antiphon("plan", "-o", tmp_path / "p", sys.executable, fails=True)
+def test_a_program_needs_a_machine_too(tmp_path: Path, checked: Antiphon) -> None:
+    done = checked("plan", "-o", tmp_path / "p", sys.executable, fails=True)
     assert "the machine is not known" in done.stderr
 
 
@@ -364,27 +352,27 @@ def recorded(trace: Path, tmp_path: Path) -> list[object]:
     ],
 )
 def test_mistakes_end_before_the_run(
-    recorded: list[object], options: list[str], what: str, tmp_path: Path, antiphon: Antiphon
+    recorded: list[object], options: list[str], what: str, tmp_path: Path, checked: Antiphon
 ) -> None:
     (tmp_path / "broken.json").write_text('{"topology": {}}')
-    done = antiphon("plan", *(word.replace("HERE", str(tmp_path)) for word in options), *recorded, fails=True)
+    done = checked("plan", *(word.replace("HERE", str(tmp_path)) for word in options), *recorded, fails=True)
     assert what in done.stderr
     assert not (tmp_path / "place").exists()
 
 
-def test_a_run_is_recorded_beside_the_plan(recorded: list[object], tmp_path: Path, antiphon: Antiphon) -> None:
+def test_a_run_is_recorded_beside_the_plan(recorded: list[object], tmp_path: Path, checked: Antiphon) -> None:
     """GIVEN a plan's directory, which other nodes have too THEN the trace goes there, and only the plan stays."""
-    antiphon("plan", "--link-rate", "100mbit", "--trace", tmp_path / "kept.trace", *recorded)
+    checked("plan", "--link-rate", "100mbit", "--trace", tmp_path / "kept.trace", *recorded)
     assert Path((tmp_path / "place").read_text()).parent == tmp_path / "out"
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["made.plan"]
     assert (tmp_path / "kept.trace").read_bytes() == (tmp_path / "grid.trace").read_bytes()
 
 
 def test_a_recorded_run_stays_if_no_plan_comes_of_it(
-    recorded: list[object], trace: Path, tmp_path: Path, antiphon: Antiphon
+    recorded: list[object], trace: Path, tmp_path: Path, checked: Antiphon
 ) -> None:
     trace.write_bytes(trace.read_bytes()[:40])
-    done = antiphon("plan", "--link-rate", "100mbit", *recorded, fails=True)
+    done = checked("plan", "--link-rate", "100mbit", *recorded, fails=True)
     (kept,) = (tmp_path / "out").iterdir()
     assert kept.suffix == ".trace"
     assert f"{kept}` makes the plan from it" in done.stderr
