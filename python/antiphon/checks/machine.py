@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from antiphon.checks import Check, check, tried
+from antiphon.lab.network import CONTAINER_HINT
 
 TIMEOUT_S = 30
-CONTAINER_HINT = (
+NAMESPACES_HINT = (
     "an ordinary user needs sysctl kernel.unprivileged_userns_clone=1 and, on Ubuntu, "
-    "kernel.apparmor_restrict_unprivileged_userns=0, and a container --privileged, or --cap-add SYS_ADMIN "
-    "--cap-add NET_ADMIN"
+    f"kernel.apparmor_restrict_unprivileged_userns=0; {CONTAINER_HINT}"
 )
 
 #: This enters new namespaces (of the kinds that the cluster uses) and runs the rest of the command line there.
@@ -74,7 +74,7 @@ def namespaces(user: bool | None) -> Check:
     """Checks network, mount, hostname and IPC namespaces: the nodes of the emulated cluster."""
     if user is None:
         reason = _inside(True, "exit 0").stderr.strip().splitlines()
-        return _for_lab("namespaces", False, reason[-1] if reason else "refused", CONTAINER_HINT)
+        return _for_lab("namespaces", False, reason[-1] if reason else "refused", NAMESPACES_HINT)
     return _for_lab("namespaces", True, "in a user namespace" if user else "as root", "")
 
 
