@@ -17,9 +17,16 @@ class Arena {
 
  private:
   struct Free {
+    std::byte* mapped;  ///< the mapping that the memory is part of; null: it comes from the heap
+    std::size_t mapped_bytes;
     void operator()(std::byte* p) const;
   };
-  std::unique_ptr<std::byte, Free> memory_;
+  using Memory = std::unique_ptr<std::byte, Free>;
+
+  static Memory allocated(std::size_t bytes);
+  static Memory mapped(std::size_t bytes);
+
+  Memory memory_;
   std::int64_t capacity_bytes_ = 0;
 };
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rates and sizes as `tc` writes them: 100mbit, 1gbit, 128kb, 2mb."""
+"""Rates, sizes and times as `tc` writes them: 100mbit, 1gbit, 128kb, 2mb, 200us."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import re
 
 from antiphon.errors import AntiphonError
 
-_NUMBER_AND_UNIT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z/]*)\s*")
+_NUMBER_AND_UNIT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-zµ/]*)\s*")
 
 _BITS_PER_S = {"bit": 1, "kbit": 10**3, "mbit": 10**6, "gbit": 10**9}
 # tc counts kb and mb in powers of two; so do we, since users know these numbers from tc.
 _BYTES = {"": 1, "b": 1, "kb": 2**10, "mb": 2**20, "k": 2**10, "m": 2**20, "kib": 2**10, "mib": 2**20}
+_NANOSECONDS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9}
 
 #: What the core counts with ends here.
 _MOST = 1 << 63
@@ -46,6 +47,11 @@ def parse_size(text: str | int) -> int:
     return _parse(str(text), _BYTES, "size", "8kb, 128kb, 2mb")
 
 
+def parse_time_ns(text: str) -> int:
+    """Nanoseconds of a time such as `200us`."""
+    return _parse(text, _NANOSECONDS, "time", "50us, 1ms")
+
+
 def rate_option(option: str, text: str, hint: str | None = None) -> int:
     """Bits per second of an option's rate; a plain number counts bits."""
     try:
@@ -68,6 +74,14 @@ def format_rate(bits_per_s: int) -> str:
         if bits_per_s % _BITS_PER_S[unit] == 0:
             return f"{bits_per_s // _BITS_PER_S[unit]}{unit}"
     return f"{bits_per_s}bit"
+
+
+def format_time_ns(time_ns: int) -> str:
+    """The shortest exact form: 200000 → `200us`."""
+    for unit in ("s", "ms", "us"):
+        if time_ns % _NANOSECONDS[unit] == 0:
+            return f"{time_ns // _NANOSECONDS[unit]}{unit}"
+    return f"{time_ns}ns"
 
 
 def format_size(size_bytes: int) -> str:

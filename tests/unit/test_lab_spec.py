@@ -91,6 +91,18 @@ def test_options_of_links_and_losses() -> None:
     assert spec.loss == Loss(5.0, "udp")
 
 
+def test_options_of_carried_cables() -> None:
+    parser = argparse.ArgumentParser()
+    lab.add_arguments(parser)
+    words = "up --switches 1,2 --latency 20us --uplink-latency 1.5ms --shared-buffer 256kb --ecn 30kb"
+    spec = lab._spec(parser.parse_args(words.split()))
+    assert (spec.latency_ns, spec.shared_buffer_bytes, spec.ecn_bytes) == (20_000, 256 << 10, 30 << 10)
+    assert [uplink.latency_ns for uplink in spec.uplinks] == [1_500_000]
+    assert spec_from_dict(spec.to_dict(), "test") == spec
+    assert spec.smallest_buffer_bytes == (256 << 10) // 4  # two nodes and the uplink share it
+    assert "256kb buffer for all ports of a switch, marks from 30kb, 1500us latency" in spec.summary()
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -102,6 +114,14 @@ def test_options_of_links_and_losses() -> None:
         ({"ranks_per_node": 0}, "ranks per node"),
         ({"uplink_rate": "1gbit"}, "need several switches"),
         ({"nodes": 5, "switches": [2, 2]}, "contradicts --switches"),
+        ({"latency": "soon"}, "--latency: 'soon' is not a time"),
+        ({"latency": "0s"}, "must be above zero"),
+        ({"latency": "2s"}, "latency of more than 1s"),
+        ({"switches": [1, 1], "uplink_latency": "1500ms"}, "latency of more than 1s"),
+        ({"uplink_latency": "1ms"}, "need several switches"),
+        ({"shared_buffer": "16kb"}, "at least one frame"),
+        ({"ecn": "128kb"}, "marks from 128kb on, but a port holds at most 128kb"),
+        ({"ecn": "40kb", "shared_buffer": "64kb"}, "a port holds at most 32kb"),
         ({"loss": Loss(101.0)}, "loss of 101 percent"),
         ({"loss": Loss(1.0, "icmp")}, "protocol 'icmp'"),
         ({"loss": Loss(1.0, "udp", (17,))}, "loss on node 17"),
@@ -134,6 +154,9 @@ def test_nodes_of_a_cluster_with_two_switches_are_ambiguous() -> None:
         ("nodes = 2\n[loss]\npercent = 'much'", "field 'loss.percent' must be a number"),
         ("nodes = 2\nnode_buffer = '1kb'", "at least one frame"),
         ("nodes = 2\nconnection_rate = '20gbit'", "at most 16gbit"),
+        ("nodes = 2\nlatency = '1 day'", "field 'latency': '1 day' is not a time"),
+        ("nodes = 2\necn = 5", "field 'ecn' must be a string"),
+        ("[[switch]]\nnodes = 2\n[[uplink]]\nlatency = 'x'\nbetween = ['a', 'b']", r"field 'uplink\[0\].latency'"),
         ("nodes = 2\n[[traffic]]\nfrom = 1", r"'traffic\[0\].to' is missing"),
         ("nodes = 2\n[[traffic]]\nfrom = 1\nto = 3", "traffic of node 3"),
         ("nodes = 2\n[[traffic]]\nfrom = 1\nto = 1", "to itself"),

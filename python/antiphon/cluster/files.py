@@ -26,11 +26,11 @@ _FIELDS: Mapping[str, type | tuple[type, ...]] = {
     "name": str, "description": str, "nodes": int, "ranks_per_node": int, "cores_per_node": int, "rate": str,
     "port_buffer": str, "burst": str, "hosts": str, "host": dict, "level": list, "switch": list, "uplink": list,
     "node_buffer": str, "offloads": bool, "loss": dict, "hide_rate": bool,
-    "connection_rate": str, "traffic": list,
+    "connection_rate": str, "traffic": list, "latency": str, "shared_buffer": str, "ecn": str,
 }  # fmt: skip
 _LEVEL_FIELDS = {"nodes": int, "oversubscription": (int, float)}
 _SWITCH_FIELDS = {"name": str, "nodes": int}
-_UPLINK_FIELDS = {"between": list, "rate": str, "buffer": str}
+_UPLINK_FIELDS = {"between": list, "rate": str, "buffer": str, "latency": str}
 #: Of a switch's port, where the file does not say.
 _USUAL_BUFFER = "512kb"
 

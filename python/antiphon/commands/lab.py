@@ -19,13 +19,14 @@ import argparse
 import os
 import sys
 import time
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
+from pathlib import Path
 from typing import Any
 
 from antiphon import output
 from antiphon.commands import _options
 from antiphon.errors import EXIT_USAGE, AntiphonError
-from antiphon.lab import ClusterSpec, Lab, Loss, load_cluster, state, take_down
+from antiphon.lab import ClusterSpec, Lab, Loss, cables, load_cluster, state, take_down
 from antiphon.lab.clusters import DEFAULT_CLUSTER, cluster_names, spec_from_dict
 from antiphon.mpi import Mpi, preload
 from antiphon.mpi.launch import Settings, check_written, rank_environment
@@ -37,7 +38,8 @@ from antiphon.plan import using
 DEFAULT_NAME = "lab"
 _CLUSTER_OPTIONS = (
     "cluster", "nodes", "switches", "rate", "buffer", "burst", "offloads", "uplink_rate", "uplink_buffer",
-    "ranks_per_node", "loss", "loss_protocol", "loss_nodes", "hide_rate", "connection_rate",
+    "ranks_per_node", "loss", "loss_protocol", "loss_nodes", "hide_rate", "connection_rate", "latency",
+    "uplink_latency", "shared_buffer", "ecn",
 )  # fmt: skip
 
 
@@ -130,10 +132,20 @@ def _add_cluster_options(parser: argparse.ArgumentParser) -> None:
     add("--offloads", type=_on_off, metavar="on|off", help="segmentation offload; off means real frames")
     add("--uplink-rate", metavar="RATE", help="rate of the links between switches")
     add("--uplink-buffer", metavar="SIZE", help="output buffer of the ports between switches")
+    _add_carried(group)
     add("--ranks-per-node", type=_options.positive, metavar="N", help="ranks on each node")
     add("--loss", type=_options.number, metavar="PERCENT", help="share of packets that are lost as they arrive")
     add("--loss-protocol", choices=("tcp", "udp", "both"), help="which packets may be lost (default: both)")
     add("--loss-nodes", type=_node_list, metavar="LIST", help="where: 1,3-5 (default: all nodes)")
+
+
+def _add_carried(group: argparse._ArgumentGroup) -> None:
+    """Declares what a process of the lab does to packets, instead of the kernel."""
+    add = group.add_argument
+    add("--latency", metavar="TIME", help="of each node's link, one way, beside its rate: 50us")
+    add("--uplink-latency", metavar="TIME", help="of each link between switches, one way: 500us")
+    add("--shared-buffer", metavar="SIZE", help="what all ports of a switch hold together, instead of --buffer each")
+    add("--ecn", metavar="SIZE", help="mark packets that find so much in a port's buffer (ECN): 32kb")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -228,7 +240,7 @@ def _result_json(result: Any) -> dict[str, Any]:
 def _status(args: argparse.Namespace) -> int:
     labs = state.list_labs()
     if args.json:
-        output.print_json(labs)
+        output.print_json([record | _ports(record) for record in labs])
         return 0
     if not labs:
         sys.stdout.write("no lab is up\n")
@@ -243,6 +255,12 @@ def _status(args: argparse.Namespace) -> int:
                       record["congestion_control"], since)  # fmt: skip
     tables.print_wide(table, ("TCP", "scheduling", "as"))
     return 0
+
+
+def _ports(record: dict[str, Any]) -> dict[str, Any]:
+    """Returns what has happened to packets where a process carries them."""
+    counts = cables.counts(Path(record["state_dir"]))
+    return {"ports": [asdict(one) for one in counts]} if counts else {}
 
 
 def _down(args: argparse.Namespace) -> int:
@@ -294,7 +312,8 @@ def _spec(args: argparse.Namespace) -> ClusterSpec:
         nodes=args.nodes, switches=args.switches, rate=args.rate, port_buffer=args.buffer, burst=args.burst,
         offloads=args.offloads, uplink_rate=args.uplink_rate, uplink_buffer=args.uplink_buffer,
         ranks_per_node=args.ranks_per_node, loss=loss, hide_rate=args.hide_rate,
-        connection_rate=args.connection_rate,
+        connection_rate=args.connection_rate, latency=args.latency, uplink_latency=args.uplink_latency,
+        shared_buffer=args.shared_buffer, ecn=args.ecn,
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from antiphon.errors import AntiphonError
 from antiphon.lab.spec import ClusterSpec, Loss, Switch, Traffic, Uplink, link_defaults
-from antiphon.units import parse_rate, parse_size
+from antiphon.units import parse_rate, parse_size, parse_time_ns
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -23,10 +23,10 @@ DEFAULT_CLUSTER = "ethernet-16"
 _FIELDS = {
     "name": str, "description": str, "nodes": int, "rate": str, "port_buffer": str, "node_buffer": str, "burst": str,
     "offloads": bool, "ranks_per_node": int, "switch": list, "uplink": list, "loss": dict,
-    "hide_rate": bool, "connection_rate": str, "traffic": list,
+    "hide_rate": bool, "connection_rate": str, "traffic": list, "latency": str, "shared_buffer": str, "ecn": str,
 }  # fmt: skip
 _SWITCH_FIELDS = {"name": str, "nodes": int}
-_UPLINK_FIELDS = {"between": list, "rate": str, "buffer": str}
+_UPLINK_FIELDS = {"between": list, "rate": str, "buffer": str, "latency": str}
 _TRAFFIC_FIELDS = {"from": int, "to": int, "rate": str}
 _LOSS_FIELDS = {"percent": (int, float), "protocol": str, "nodes": list}
 
@@ -94,9 +94,10 @@ def spec_from_dict(document: dict[str, Any], where: str, default_name: str = "cl
             loss=_loss(document, where),
             traffic=_traffic(document, where),
             hide_rate=document.get("hide_rate", False),
-            connection_bits_per_s=_value(parse_rate, document["connection_rate"], where, "connection_rate")
-            if "connection_rate" in document
-            else 0,
+            connection_bits_per_s=_optional(parse_rate, document, where, "connection_rate"),
+            latency_ns=_optional(parse_time_ns, document, where, "latency"),
+            shared_buffer_bytes=_optional(parse_size, document, where, "shared_buffer"),
+            ecn_bytes=_optional(parse_size, document, where, "ecn"),
         )
     except AntiphonError as error:
         raise AntiphonError(f"{where}: {error}", hint=getattr(error, "hint", None)) from None
@@ -131,7 +132,8 @@ def _uplinks(document: dict[str, Any], where: str, rate: int, buffer: int) -> tu
             raise AntiphonError(f"{where}: field '{prefix}between' must name two switches", hint='between = ["a", "b"]')
         uplink_rate = _value(parse_rate, table["rate"], where, f"{prefix}rate") if "rate" in table else rate
         size = _value(parse_size, table["buffer"], where, f"{prefix}buffer") if "buffer" in table else buffer
-        uplinks.append(Uplink((between[0], between[1]), uplink_rate, size))
+        latency_ns = _optional(parse_time_ns, table, where, "latency", prefix)
+        uplinks.append(Uplink((between[0], between[1]), uplink_rate, size, latency_ns))
     return tuple(uplinks)
 
 
@@ -171,6 +173,11 @@ def _check_fields(table: Any, fields: dict[str, Any], where: str, prefix: str) -
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
             names = {str: "a string", int: "a whole number", bool: "true or false", list: "a list", dict: "a table"}
             raise AntiphonError(f"{where}: field '{prefix}{key}' must be {names.get(kind, 'a number')}, not {value!r}")
+
+
+def _optional(parse: Callable[[Any], int], table: dict[str, Any], where: str, field: str, prefix: str = "") -> int:
+    """Returns the value of a field that may be missing; 0 then."""
+    return _value(parse, table[field], where, prefix + field) if field in table else 0
 
 
 def _value(parse: Callable[[Any], int], value: Any, where: str, field: str) -> int:

@@ -3,7 +3,8 @@
 
     guardian          outside all namespaces; restores what was borrowed from the host
       └─ init         first process of the lab's PID namespace; its network namespace holds the switches
-           └─ node    one each: own network, PID, mount, IPC and host name
+           ├─ node    one each: own network, PID, mount, IPC and host name
+           └─ cables  where a process carries packets (cables.py)
 
 The kernel ends everything below init when init ends, and with the processes go their namespaces and interfaces:
 nothing of a lab has a name in the host. Guardian and init watch each other, so whichever is killed, the other tidies.
@@ -22,7 +23,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from antiphon.errors import AntiphonError
-from antiphon.lab import clusters, kernel, network, node, pacing, state, traffic
+from antiphon.lab import cables, clusters, kernel, network, node, pacing, state, traffic
 from antiphon.lab.spec import ClusterSpec
 
 SWITCH = "switch"
@@ -94,6 +95,7 @@ class Guardian:
 
     def run(self) -> int:
         network.check_tools(self.spec)
+        cables.check(self.spec)
         real_time = state.borrow_scheduling(self.state_dir.parent, self.identity) if _may_use_real_time() else False
         if real_time:
             # Real time begins here. Without it, the ranks of another lab would leave this one hardly any time to start.
@@ -189,17 +191,24 @@ class Init:
         self.identity = state.ProcessId.of(int(os.readlink("/proc/self")))
         self._make_switch_namespace()
         nodes = self._start_nodes()
-        namespaces = [kernel.network_namespace(pid) for pid, _, _ in nodes]
-        network.run_batch("ip", network.switch_links(self.spec, namespaces))
-        network.set_offloads(network.switch_interfaces(self.spec), self.spec.offloads)
-        network.run_batch("tc", network.switch_shaping(self.spec))
+        carrier = self._make_network([kernel.network_namespace(pid) for pid, _, _ in nodes])
         for _, go, _ in nodes:
             os.write(go, b"1")
         notes = [_node_ready(ready) for _, _, ready in nodes]
         switch_pid = self._serve_switch()
         state.write_record(self.state_dir, self._record(notes[0]))
         self.report({"ok": True})
-        self._watch([switch_pid, *(pid for pid, _, _ in nodes)])
+        self._watch([switch_pid, *carrier, *(pid for pid, _, _ in nodes)])
+
+    def _make_network(self, namespaces: list[str]) -> list[int]:
+        """Make switches and cables; returns the process that carries packets, where there is one."""
+        with cables.taps(self.spec) as made:
+            network.run_batch("ip", network.switch_links(self.spec, namespaces, made))
+            network.set_offloads(network.switch_interfaces(self.spec), self.spec.offloads)
+            shaping = network.switch_shaping(self.spec, made)
+            if shaping:
+                network.run_batch("tc", shaping)
+            return cables.start(self.spec, made, self.state_dir, self.real_time)
 
     def _make_switch_namespace(self) -> None:
         kernel.unshare(kernel.CLONE_NEWNET | kernel.CLONE_NEWNS)
@@ -209,7 +218,7 @@ class Init:
             node.write_sysctl(f"net/bridge/bridge-nf-call-{name}", "0")
         node.write_sysctl("net/ipv6/conf/all/disable_ipv6", "1")
         node.write_sysctl("net/ipv6/conf/default/disable_ipv6", "1")
-        self.congestion_control = network.choose_congestion_control()
+        self.congestion_control = network.choose_congestion_control(self.spec.ecn_bytes > 0)
         hosts = self.state_dir / "hosts"
         hosts.write_text(network.hosts_file(self.spec), encoding="ascii")
         kernel.mount(str(hosts), "/etc/hosts", None, kernel.MS_BIND)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Collection
 from pathlib import Path
 
 from antiphon.errors import AntiphonError
@@ -15,6 +16,8 @@ from antiphon.lab.spec import ClusterSpec, Loss, Uplink
 SUBNET = "10.77.0"
 PORT_MTU = 1500
 _LONGEST_PACKET_BYTES = 65536
+#: The kernel holds so many packets of a cable whose packets a process carries, until that takes them.
+_TAP_PACKETS = 10000
 MODULES_HINT = "the kernel needs these modules; as root: modprobe -a veth bridge sch_tbf"
 CONTAINER_HINT = (
     "in a container, start it with --privileged, or with --cap-add SYS_ADMIN --cap-add NET_ADMIN "
@@ -36,6 +39,11 @@ def mac(number: int) -> str:
 def port(number: int) -> str:
     """Returns the name of the switch's end of the cable to a node."""
     return f"port{number:02d}"
+
+
+def far_end(number: int) -> str:
+    """Returns the name of a node's end of its cable until the node has it, where it is not made there."""
+    return f"far{number:02d}"
 
 
 def bridge(switch_name: str) -> str:
@@ -81,8 +89,11 @@ def _explain(stderr: str, lines: list[str]) -> str:
     return text or "no reason given"
 
 
-def switch_links(spec: ClusterSpec, namespaces: list[str]) -> list[str]:
-    """Make bridges, uplinks, and a cable to each node, whose far end is in that node's namespace, given by a path."""
+def switch_links(spec: ClusterSpec, namespaces: list[str], made: Collection[str] = ()) -> list[str]:
+    """Make bridges, uplinks, and a cable to each node, whose far end is in that node's namespace, given by a path.
+
+    `made` names the ends of cables that exist already.
+    """
     lines = ["link set lo up"]
     for index, switch in enumerate(spec.switches):
         name = bridge(switch.name)
@@ -95,14 +106,22 @@ def switch_links(spec: ClusterSpec, namespaces: list[str]) -> list[str]:
         lines.append(f"link set {name} up")
     for index, uplink in enumerate(spec.uplinks):
         left, right = uplink_ports(index)
-        lines.append(f"link add {left} mtu {PORT_MTU} type veth peer name {right} mtu {PORT_MTU}")
+        if left in made:
+            lines += [f"link set {end} mtu {PORT_MTU} txqueuelen {_TAP_PACKETS}" for end in (left, right)]
+        else:
+            lines.append(f"link add {left} mtu {PORT_MTU} type veth peer name {right} mtu {PORT_MTU}")
         for end, switch_name in zip((left, right), uplink.between, strict=True):
             lines.append(f"link set {end} master {bridge(switch_name)} up")
             # Membership reports travel towards routers only, so without this a switch would not learn of members behind
             # it.
             lines.append(f"link set {end} type bridge_slave mcast_router 2")
     for number, namespace in enumerate(namespaces, start=1):
-        lines.append(f"link add {port(number)} type veth peer name eth0 address {mac(number)} netns {namespace}")
+        if port(number) in made:
+            lines.append(f"link set {port(number)} txqueuelen {_TAP_PACKETS}")
+            lines.append(f"link set {far_end(number)} txqueuelen {_TAP_PACKETS}")
+            lines.append(f"link set {far_end(number)} netns {namespace} name eth0 address {mac(number)}")
+        else:
+            lines.append(f"link add {port(number)} type veth peer name eth0 address {mac(number)} netns {namespace}")
         lines.append(f"link set {port(number)} master {bridge(spec.switches[spec.switch_of(number)].name)} up")
     return lines
 
@@ -111,16 +130,18 @@ def uplink_ports(index: int) -> tuple[str, str]:
     return f"up{index}a", f"up{index}b"
 
 
-def switch_shaping(spec: ClusterSpec) -> list[str]:
-    """Set the output buffer of each switch port, which is the cause of incast."""
+def switch_shaping(spec: ClusterSpec, made: Collection[str] = ()) -> list[str]:
+    """Set the output buffer of each switch port, which is the cause of incast. The ports of `made` have theirs."""
     lines = [
         _tbf(port(number), spec.rate_bits_per_s, spec.burst_bytes, spec.port_buffer_bytes)
         for number in range(1, spec.nodes + 1)
+        if port(number) not in made
     ]
     for index, uplink in enumerate(spec.uplinks):
         lines += [
             _tbf(end, uplink.rate_bits_per_s, uplink_burst(spec, uplink), uplink.buffer_bytes)
             for end in uplink_ports(index)
+            if end not in made
         ]
     return lines
 
@@ -146,7 +167,8 @@ def node_links(spec: ClusterSpec, number: int, congestion_control: str) -> list[
         "link set lo up",
         f"addr add {address(number)}/24 broadcast {SUBNET}.255 dev eth0",
         "link set eth0 up",
-        f"route replace {net} dev eth0 proto kernel scope link src {address(number)} congctl {congestion_control}",
+        f"route replace {net} dev eth0 proto kernel scope link src {address(number)} congctl {congestion_control}"
+        + (" features ecn" if spec.ecn_bytes else ""),
         "route add 224.0.0.0/4 dev eth0",
     ]
     # The link cuts packets that are longer than its burst into frames, which takes as long as sending frames. A queue
@@ -188,22 +210,30 @@ table inet antiphon {{
         )
 
 
-def choose_congestion_control() -> str:
-    """Choose cubic, as on the emulated clusters; never bbr, which paces and hides what a switch's buffer does."""
+def choose_congestion_control(marks: bool = False) -> str:
+    """Choose cubic, as on the emulated clusters; never bbr, which paces and hides what a switch's buffer does.
+
+    Where switches mark packets it is dctcp, if the kernel has it: cubic takes a mark for a loss.
+    """
     try:
         available = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text(encoding="ascii").split()
     except OSError:
         return "reno"
-    if "cubic" not in available:
-        # A route that names cubic loads the module where that is allowed; this tries it on the namespace's loopback.
-        subprocess.run([find_tool("ip"), "link", "set", "lo", "up"], capture_output=True, check=False)
-        probe = [find_tool("ip"), "route", "add", f"{SUBNET}.254/32", "dev", "lo", "congctl", "cubic"]
-        if subprocess.run(probe, capture_output=True, check=False).returncode != 0:
-            return "reno"
-        subprocess.run(
-            [find_tool("ip"), "route", "del", f"{SUBNET}.254/32", "dev", "lo"], capture_output=True, check=False
-        )
-    return "cubic"
+    for name in ["dctcp"] * marks + ["cubic"]:
+        if name in available or _loads(name):
+            return name
+    return "reno"
+
+
+def _loads(congestion_control: str) -> bool:
+    """A route that names it loads its module where that is allowed; this tries it on the namespace's loopback."""
+    ip, route = find_tool("ip"), [f"{SUBNET}.254/32", "dev", "lo"]
+    subprocess.run([ip, "link", "set", "lo", "up"], capture_output=True, check=False)
+    probe = [ip, "route", "add", *route, "congctl", congestion_control]
+    if subprocess.run(probe, capture_output=True, check=False).returncode != 0:
+        return False
+    subprocess.run([ip, "route", "del", *route], capture_output=True, check=False)
+    return True
 
 
 def set_offloads(interfaces: list[str], enabled: bool) -> None:

@@ -11,10 +11,11 @@ from typing import Any
 
 from antiphon.errors import AntiphonError
 from antiphon.model.limits import PAYLOAD_SHARE
-from antiphon.units import format_rate, format_size, parse_rate, parse_size
+from antiphon.units import format_rate, format_size, format_time_ns, parse_rate, parse_size, parse_time_ns
 
 MAX_NODES = 200  # This is limited by the addresses of one /24 and by what one machine can reasonably carry.
 MAX_RANKS_PER_NODE = 256
+MAX_LATENCY_NS = 1_000_000_000
 MAX_CONNECTION_BITS_PER_S = 16_000_000_000  # The kernel's rate of a socket has 32 bits, of bytes.
 # Single frames at higher rates take more than two cores, with 8 nodes already.
 _MOST_FRAMES_BITS_PER_S = 150_000_000
@@ -37,6 +38,8 @@ class Uplink:
     between: tuple[str, str]
     rate_bits_per_s: int
     buffer_bytes: int
+    #: What it takes a packet to get across, beside the link's rate.
+    latency_ns: int = 0
 
 
 @dataclass(frozen=True)
@@ -99,6 +102,12 @@ class ClusterSpec:
     hide_rate: bool = False
     #: What each TCP connection carries one way; 0: as much as the links.
     connection_bits_per_s: int = 0
+    #: What it takes a packet to get from a node to its switch or back, beside the link's rate.
+    latency_ns: int = 0
+    #: What all ports of a switch hold together; 0: each port has a buffer of its own.
+    shared_buffer_bytes: int = 0
+    #: A packet that finds so much in a port's buffer is marked (ECN); 0: none is.
+    ecn_bytes: int = 0
     traffic: tuple[Traffic, ...] = ()
 
     def __post_init__(self) -> None:
@@ -120,7 +129,14 @@ class ClusterSpec:
     @property
     def smallest_buffer_bytes(self) -> int:
         """Returns the shortest queue that a packet may meet."""
-        return min(self.port_buffer_bytes, self.node_buffer_bytes, *(uplink.buffer_bytes for uplink in self.uplinks))
+        ports = [self.port_buffer_bytes, *(uplink.buffer_bytes for uplink in self.uplinks)]
+        if self.shared_buffer_bytes:
+            most_ports = max(self.ports_of(switch) for switch in self.switches)
+            ports = [self.shared_buffer_bytes // (most_ports + 1)]  # what each may hold where all are full
+        return min(self.node_buffer_bytes, *ports)
+
+    def ports_of(self, switch: Switch) -> int:
+        return switch.nodes + sum(switch.name in uplink.between for uplink in self.uplinks)
 
     def node_name(self, number: int) -> str:
         return f"node{number:02d}"
@@ -148,19 +164,17 @@ class ClusterSpec:
             "offloads": self.offloads,
             "ranks_per_node": self.ranks_per_node,
             "switch": [{"name": s.name, "nodes": s.nodes} for s in self.switches],
-            "uplink": [
-                {
-                    "between": list(u.between),
-                    "rate": format_rate(u.rate_bits_per_s),
-                    "buffer": format_size(u.buffer_bytes),
-                }
-                for u in self.uplinks
-            ],
+            "uplink": [_uplink_to_dict(uplink) for uplink in self.uplinks],
         }
         if self.hide_rate:
             document["hide_rate"] = True
-        if self.connection_bits_per_s:
-            document["connection_rate"] = format_rate(self.connection_bits_per_s)
+        texts: tuple[tuple[str, Callable[[int], str], int], ...] = (
+            ("connection_rate", format_rate, self.connection_bits_per_s),
+            ("latency", format_time_ns, self.latency_ns),
+            ("shared_buffer", format_size, self.shared_buffer_bytes),
+            ("ecn", format_size, self.ecn_bytes),
+        )
+        document |= {field: text(value) for field, text, value in texts if value}
         if self.traffic:
             document["traffic"] = [
                 {"from": one.source, "to": one.target}
@@ -182,10 +196,16 @@ class ClusterSpec:
         loss = f", {self.loss.percent:g}% loss" if self.loss else ""
         loss += f", {len(self.traffic)} streams of another job" if self.traffic else ""
         hidden = " (hidden)" if self.hide_rate else ""
+        buffers = f"port buffer {format_size(self.port_buffer_bytes)}"
+        if self.shared_buffer_bytes:
+            buffers = f"{format_size(self.shared_buffer_bytes)} buffer for all ports of a switch"
+        buffers += f", marks from {format_size(self.ecn_bytes)}" if self.ecn_bytes else ""
+        latencies = [self.latency_ns, *(uplink.latency_ns for uplink in self.uplinks)]
+        buffers += f", {format_time_ns(max(latencies))} latency" if any(latencies) else ""
         paced = f", {format_rate(self.connection_bits_per_s)} a connection" if self.connection_bits_per_s else ""
         return (
             f"{self.nodes} nodes{ranks}, {switches}, {format_rate(self.rate_bits_per_s)}{hidden}{paced}, "
-            f"port buffer {format_size(self.port_buffer_bytes)}{loss}"
+            f"{buffers}{loss}"
         )
 
     def with_options(
@@ -203,28 +223,38 @@ class ClusterSpec:
         loss: Loss | None = None,
         hide_rate: bool | None = None,
         connection_rate: str | None = None,
+        latency: str | None = None,
+        uplink_latency: str | None = None,
+        shared_buffer: str | None = None,
+        ecn: str | None = None,
     ) -> ClusterSpec:
         """Returns a copy with options applied. A new rate brings its own defaults for buffer, burst and offloads."""
         change: dict[str, Any] = {}
         if rate is not None:
             change["rate_bits_per_s"] = _option("--link-rate", parse_rate, rate)
             change.update(dataclasses.asdict(link_defaults(change["rate_bits_per_s"])))
-        if port_buffer is not None:
-            change["port_buffer_bytes"] = _option("--buffer", parse_size, port_buffer)
-        if burst is not None:
-            change["burst_bytes"] = _option("--burst", parse_size, burst)
-        if offloads is not None:
-            change["offloads"] = offloads
-        if ranks_per_node is not None:
-            change["ranks_per_node"] = ranks_per_node
-        if loss is not None:
-            change["loss"] = loss
-        if hide_rate is not None:
-            change["hide_rate"] = hide_rate
-        if connection_rate is not None:
-            change["connection_bits_per_s"] = _option("--connection-rate", parse_rate, connection_rate)
+        texts: tuple[tuple[str, str, Callable[[str], int], str | None], ...] = (
+            ("port_buffer_bytes", "--buffer", parse_size, port_buffer),
+            ("burst_bytes", "--burst", parse_size, burst),
+            ("connection_bits_per_s", "--connection-rate", parse_rate, connection_rate),
+            ("latency_ns", "--latency", parse_time_ns, latency),
+            ("shared_buffer_bytes", "--shared-buffer", parse_size, shared_buffer),
+            ("ecn_bytes", "--ecn", parse_size, ecn),
+        )
+        change |= {field: _option(option, parse, text) for field, option, parse, text in texts if text is not None}
+        given = {"offloads": offloads, "ranks_per_node": ranks_per_node, "loss": loss, "hide_rate": hide_rate}
+        change |= {field: value for field, value in given.items() if value is not None}
         spec = dataclasses.replace(self, **_topology_options(self, nodes, switches), **change)
-        return _with_uplink_options(spec, rate is not None, uplink_rate, uplink_buffer)
+        return _with_uplink_options(spec, rate is not None, uplink_rate, uplink_buffer, uplink_latency)
+
+
+def _uplink_to_dict(uplink: Uplink) -> dict[str, Any]:
+    document = {
+        "between": list(uplink.between),
+        "rate": format_rate(uplink.rate_bits_per_s),
+        "buffer": format_size(uplink.buffer_bytes),
+    }
+    return document | ({"latency": format_time_ns(uplink.latency_ns)} if uplink.latency_ns else {})
 
 
 def _option(option: str, parse: Callable[[str], int], text: str) -> int:
@@ -262,17 +292,24 @@ def _topology_options(spec: ClusterSpec, nodes: int | None, switches: list[int] 
     return {"switches": (Switch(spec.switches[0].name, nodes),)}
 
 
-def _with_uplink_options(spec: ClusterSpec, new_rate: bool, rate: str | None, buffer: str | None) -> ClusterSpec:
+def _with_uplink_options(
+    spec: ClusterSpec, new_rate: bool, rate: str | None, buffer: str | None, latency: str | None
+) -> ClusterSpec:
     if not spec.uplinks:
-        if rate is not None or buffer is not None:
+        if rate is not None or buffer is not None or latency is not None:
             raise AntiphonError(
-                f"--uplink-rate and --uplink-buffer need several switches; cluster {spec.name!r} has one",
+                f"--uplink-rate, --uplink-buffer and --uplink-latency need several switches; "
+                f"cluster {spec.name!r} has one",
                 hint="for example --switches 8,8 --uplink-rate 100mbit",
             )
         return spec
     bits = _option("--uplink-rate", parse_rate, rate) if rate else (spec.rate_bits_per_s if new_rate else None)
     size = _option("--uplink-buffer", parse_size, buffer) if buffer else (spec.port_buffer_bytes if new_rate else None)
-    uplinks = tuple(Uplink(u.between, bits or u.rate_bits_per_s, size or u.buffer_bytes) for u in spec.uplinks)
+    time_ns = _option("--uplink-latency", parse_time_ns, latency) if latency else None
+    uplinks = tuple(
+        Uplink(u.between, bits or u.rate_bits_per_s, size or u.buffer_bytes, time_ns or u.latency_ns)
+        for u in spec.uplinks
+    )
     return dataclasses.replace(spec, uplinks=uplinks)
 
 
@@ -297,6 +334,14 @@ def _check(spec: ClusterSpec) -> None:
         raise AntiphonError(f"ranks per node must be 1 to {MAX_RANKS_PER_NODE}, not {spec.ranks_per_node}")
     if min(spec.burst_bytes, spec.smallest_buffer_bytes) < 1600:
         raise AntiphonError("burst and each buffer must hold at least one frame", hint="give at least 2kb")
+    if max([spec.latency_ns, *(uplink.latency_ns for uplink in spec.uplinks)]) > MAX_LATENCY_NS:
+        raise AntiphonError(f"a latency of more than {format_time_ns(MAX_LATENCY_NS)} is not possible")
+    most_bytes = spec.shared_buffer_bytes // 2 or spec.port_buffer_bytes
+    if spec.ecn_bytes >= most_bytes:
+        raise AntiphonError(
+            f"marks from {format_size(spec.ecn_bytes)} on, but a port holds at most {format_size(most_bytes)}",
+            hint="give a smaller size with ecn (or --ecn)",
+        )
     _check_tree(spec)
     _check_loss(spec)
     for one in spec.traffic:
