@@ -162,6 +162,8 @@ struct SearchOptions {
   bool parameters = true;    ///< search them; false: defaults only
   int max_evaluations = 64;  ///< for each algorithm
   int threads = 1;           ///< that evaluate algorithms at once
+  /// An algorithm's search ends after so many pieces of messages, or work that takes as long.
+  std::int64_t max_pieces = std::numeric_limits<std::int64_t>::max();
 };
 
 /// Returns one algorithm's best parameters by the model: it tries piece sizes m/2^i, then climbs hills (paper 5,

@@ -183,7 +183,7 @@ Json predict_request(const JsonNode& request) {
   const auto barrier = read_barrier(request);
   const SearchOptions options{request.boolean_or("search", true),
                               static_cast<int>(request.integer_or("max_evaluations", 64, 1, 4096)),
-                              threads_for(cluster.ranks())};
+                              threads_for(cluster.ranks()), request.integer_or("max_pieces", INT64_MAX, 1, INT64_MAX)};
   const auto choices = request.find("choices");
   Json sizes = Json::array();
   for (const std::int64_t bytes : read_sizes(request)) {

@@ -26,7 +26,8 @@ constexpr int enough_for_ways = 32;
 class Search {
  public:
   Search(const PredictedCall& call, const Algorithm& algorithm, const Cluster& cluster, const SearchOptions& options)
-      : call_(call), algorithm_(algorithm), cluster_(cluster), left_(options.max_evaluations) {
+      : call_(call), algorithm_(algorithm), cluster_(cluster), left_(options.max_evaluations),
+        pieces_left_(options.max_pieces) {
     best_.algorithm = &algorithm;
   }
 
@@ -86,9 +87,10 @@ class Search {
   /// time.
   bool try_out(const Parameters& parameters, double most = faster) {
     if (const auto known = known_.find(key(parameters)); known != known_.end()) return known->second >= 0;
-    if (left_ <= 0) return false;
+    if (left_ <= 0 || pieces_left_ <= 0) return false;
     --left_;
     const auto prediction = predicted(parameters);
+    if (prediction) pieces_left_ -= prediction->pieces;
     const double judged_s = prediction ? prediction->seconds * hindrance(parameters) : -1;
     known_[key(parameters)] = judged_s;
     if (!prediction) return false;
@@ -144,6 +146,7 @@ class Search {
   const Algorithm& algorithm_;
   const Cluster& cluster_;
   int left_;
+  std::int64_t pieces_left_;
   RankedChoice best_;
   double best_judged_s_ = 0;  ///< its time with what hinders it
   std::optional<LeftOut> left_out_;

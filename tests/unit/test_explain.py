@@ -4,14 +4,19 @@
 from __future__ import annotations
 
 import json
+import time
+from pathlib import Path
 
 import pytest
 
+from antiphon import core, model
 from antiphon.explain import evidence
+from antiphon.explain.answer import answer
 from antiphon.explain.explanation import ExplainedCall
 from antiphon.model import limits
 from antiphon.tune import document
 
+DATA = Path(__file__).resolve().parents[1] / "data"
 NETWORK = limits.Network.blocks(16, 1, 95.6e6)
 
 
@@ -78,3 +83,26 @@ def test_disagreement() -> None:
     assert contender(0.5).disagrees
     assert not contender(1.2).disagrees
     assert not contender(None).disagrees
+
+
+def test_a_search_ends_after_so_many_pieces() -> None:
+    """GIVEN a limit that one evaluation exceeds THEN each algorithm has its first parameters, as with just one."""
+    machine = model.ModelledMachine(16, 4)
+    first, limited, all_ = (
+        [(p.choice, p.seconds) for p in model.predict("allgather", [65536], machine, **effort).sizes[65536]]
+        for effort in ({"max_evaluations": 1}, {"max_pieces": 1}, {})
+    )
+    plain = [one for one in first if not one[0].startswith("nested")]  # Its ways count as one evaluation.
+    assert {*plain} <= {*limited} and len(limited) == len(all_) and limited[0][1] > all_[0][1]
+
+
+def test_the_answer_for_many_ranks_comes_soon() -> None:
+    """GIVEN long messages of 64 ranks, of which each evaluation takes long THEN the answer takes seconds of processor
+    time, which other programs do not change: it had taken minutes.
+    """
+    text = model.read_profile(DATA / "two-racks-16x4.openmpi.json")
+    rate = int(core.query("profile", text=text)["link_bits_per_s"])
+    began_s = time.process_time()
+    found = answer(ExplainedCall("allgather", 64, 4, 262144, link_bits_per_s=rate, mpi="openmpi"), text)
+    assert time.process_time() - began_s < 20
+    assert found.fastest is not None and found.fastest.algorithm == "ring"

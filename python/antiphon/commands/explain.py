@@ -29,7 +29,7 @@ from antiphon.explain.evidence import DISAGREE, MeasuredContenders, measured_con
 from antiphon.explain.explanation import MAX_DRAWN_RANKS, MAX_REPLAYED_RANKS, Cost, ExplainedCall, Explanation, explain
 from antiphon.explain.options import ASSUMED_RATE, call_of_options, link_rate
 from antiphon.model import limits
-from antiphon.output import files
+from antiphon.output import files, progress
 from antiphon.output.facts import LABEL_WIDTH, Fact, print_fact, width_of
 from antiphon.output.tables import bytes_text, new_table, print_wide, ratio_text, time_text
 from antiphon.units import format_rate
@@ -80,8 +80,9 @@ def run(args: argparse.Namespace) -> int:
         return _explain_phases.run(args, link_rate(args.link_rate or assumed))
     profile = model.read_profile(args.profile)
     call = call_of_options(args, profile)
-    explanation = explain(call, args.algorithm, profile)
-    expected = answer(call, profile) if not args.algorithm and call.ranks <= MAX_DRAWN_RANKS else None
+    with progress.bar("explain: comparing the algorithms", None):
+        explanation = explain(call, args.algorithm, profile)
+        expected = answer(call, profile) if not args.algorithm and call.ranks <= MAX_DRAWN_RANKS else None
     comparison = measured_contenders(call, profile) if profile else None
     if args.svg:
         _write_svg(explanation, args.svg)

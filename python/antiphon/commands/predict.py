@@ -28,11 +28,14 @@ from antiphon.explain.answer import Answer, answer
 from antiphon.explain.explanation import ExplainedCall
 from antiphon.explain.options import ASSUMED_RATE, library_of, rate_of
 from antiphon.model import bounds, limits
-from antiphon.output import files
+from antiphon.output import files, progress
 from antiphon.output.facts import print_fact, width_of
 from antiphon.output.tables import bytes_text, new_table, print_wide, ratio_text, time_text
 from antiphon.report import cluster_page
 from antiphon.units import size_option
+
+#: So many sizes of a sweep take as long as the one size that is asked for.
+SIZES_AT_ONCE = 4
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -80,12 +83,14 @@ def run(args: argparse.Namespace) -> int:
         curves.pyplot()
     machine = _machine(args)
     size = 0 if args.collective == "barrier" else size_option("--bytes", args.bytes or "64k")
-    found = answer(_call(args, machine, size), machine.profile, search=not args.defaults)
-    one = found.ranking
-    assert one is not None
-    _complain(args, one, size)
-    sweep = None if args.no_sweep else _sweep(args, machine)
-    crossings = _crossings(args, machine, sweep) if sweep else []
+    with progress.bar("predict: comparing the algorithms", None) as move:
+        found = answer(_call(args, machine, size), machine.profile, search=not args.defaults)
+        one = found.ranking
+        assert one is not None
+        _complain(args, one, size)
+        move(description="predict: over sizes")
+        sweep = None if args.no_sweep else _sweep(args, machine)
+        crossings = _crossings(args, machine, sweep) if sweep else []
     if args.svg:
         curves.svg(_chart(args, sweep or one), args.svg)
     forms = model.closed_forms(args.collective, [size], machine)
@@ -184,8 +189,11 @@ def _sweep(args: argparse.Namespace, machine: model.ModelledMachine) -> model.Sw
 def _predict_sizes(args: argparse.Namespace, machine: model.ModelledMachine, sizes: Sequence[int]) -> model.Sweep:
     """Predicts with little effort for each size, since a sweep has many sizes."""
     evaluations = 12 if machine.ranks <= model.MAX_SEARCHED_RANKS else 1
-    search = not args.defaults
-    return model.predict(args.collective, sizes, machine, root=args.root, search=search, max_evaluations=evaluations)
+    effort: dict[str, Any] = {
+        "max_evaluations": evaluations,
+        "max_pieces": len(sizes) * model.QUICK_PIECES // SIZES_AT_ONCE,
+    }
+    return model.predict(args.collective, sizes, machine, root=args.root, search=not args.defaults, **effort)
 
 
 def _crossings(

@@ -52,7 +52,7 @@ class Answer:
         used = f"{self.used.algorithm} takes {time_text(self.used_s)}"
         if self.agrees:
             same = best.choice == self.used.choice
-            return f"agrees: {used}" + (f", the fastest.{guess}" if same else f"; {first}.{guess}")
+            return f"agrees: {used}" + (f", the fastest.{guess}" if same else f"; it expects {first}.{guess}")
         return (
             f"disagrees: {used}, and it expects {first}.{guess} "
             "A run uses what is named first; `antiphon tune` measures which is right."
@@ -73,9 +73,8 @@ def answer(call: ExplainedCall, profile: str | None, search: bool = True) -> Ans
         return Answer(used, None, None, call.bytes)
     machine = model.ModelledMachine(call.ranks, call.ranks_per_node, profile, call.link_bits_per_s)
     about: dict[str, Any] = {"root": call.root, "commutative": call.commutative}
-    ranking = model.predict(
-        call.collective, [call.bytes], machine, search=search, max_evaluations=evaluations(call.ranks), **about
-    )
+    effort: dict[str, Any] = {"max_evaluations": evaluations(call.ranks), "max_pieces": model.QUICK_PIECES}
+    ranking = model.predict(call.collective, [call.bytes], machine, search=search, **effort, **about)
     used_s = None
     if used.algorithm:
         own = model.predict(call.collective, [call.bytes], machine, choices=[used.choice], **about).sizes[call.bytes]

@@ -18,6 +18,8 @@ from antiphon.errors import AntiphonError
 _ELEMENT_BYTES = 8
 #: Parts of a profile that the core does not read, or not always.
 _SECTIONS = ("machine", "processors", "decisions", "measurements")
+#: So many pieces of messages are simulated within about five seconds of a processor.
+QUICK_PIECES = 1_000_000
 #: With more ranks than these, parameters are not searched at every size of a sweep.
 MAX_SEARCHED_RANKS = 128
 
@@ -147,9 +149,11 @@ def predict(
     search: bool = True,
     barrier: Sequence[Mapping[str, str]] | None = None,
     max_evaluations: int = 64,
+    max_pieces: int | None = None,
 ) -> Sweep:
     """Every algorithm with its best parameters, or the `choices` as they are; `barrier`: as a benchmark in `sync`
-    mode would see it, with a barrier of these parts (`libraries.barrier`) before each call.
+    mode would see it, with a barrier of these parts (`libraries.barrier`) before each call. `max_pieces`: after about
+    so many simulated pieces of messages, for all algorithms and sizes together, no more parameters are tried.
     """
     element = min((element_bytes(collective, size) for size in sizes), default=1)
     answer = core.query(
@@ -163,6 +167,7 @@ def predict(
         barrier=barrier,
         choices=choices,
         max_evaluations=max_evaluations,
+        max_pieces=max_pieces and max(1, max_pieces // (len(core.algorithms(collective)) * len(sizes))),
         **machine.fields(),
     )
     found = {
