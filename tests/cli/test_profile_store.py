@@ -103,6 +103,32 @@ def test_libraries_of_a_profile_are_those_measured_tuned_and_modelled() -> None:
         _keeping.libraries_of(modelled)
 
 
+def test_a_probe_into_another_file_leaves_the_decisions_that_runs_follow(known_here: Path, capsys) -> None:
+    """GIVEN a tuned profile that runs find WHEN another one without decisions is kept for its nodes, or for a part of
+    them THEN runs still find the decisions; not on another machine with nodes of these names.
+    """
+    decisions = {"version": 1, "rules": [{"collective": "bcast", "mpi": "openmpi", "use": "chain"}]}
+    [entry] = store.entries()
+    tuned = of_nodes(*FOUR) | {"decisions": decisions, "measurements": {"tune": [{"purpose": "decisions"}]}}
+    tuned["machine"]["fingerprint"] = "mpi=openmpi;cores=4"
+    store.save(tuned)
+    for nodes in (FOUR, FOUR[:2]):
+        probed = of_nodes(*nodes)
+        probed["machine"]["fingerprint"] = "mpi=other;cores=4"
+        _keeping.keep_in([known_here], probed, Path("other.json"), [("openmpi", "5.0.11")])
+        found = store.serving(nodes, ("openmpi", "5.0.11"), [known_here])
+        kept = profile.load(found.profile)
+        assert (kept["decisions"], found.nodes) == (decisions, nodes)
+        assert kept["measurements"]["tune"] == tuned["measurements"]["tune"]
+        assert "decisions" not in probed
+        assert f"with the decisions that runs had there ({found.profile})" in capsys.readouterr().err
+    probed = of_nodes(*FOUR)
+    probed["machine"]["fingerprint"] = "mpi=openmpi;cores=64"
+    _keeping.keep_in([known_here], probed, Path("other.json"), [("openmpi", "5.0.11")])
+    assert "had decisions for another machine (cores of a node" in capsys.readouterr().err
+    assert profile.load(entry.path / "profile.json") == probed
+
+
 def test_use_takes_the_library_that_is_named(command: Antiphon, known_here: Path) -> None:
     [library] = discover(most=1)
     profile.write(Path("m.json"), of_nodes("a", "b") | {"decisions": {"version": 1, "rules": []}})

@@ -176,6 +176,21 @@ def test_the_kept_program_for_ns3_is_used_again_whatever_the_umask(tmp_path):
     assert ns3._may_be_run(program) and os.access(program, os.X_OK)
 
 
+def test_the_program_for_ns3_is_kept_in_the_user_s_cache(tmp_path, monkeypatch):
+    """GIVEN a relative XDG_CACHE_HOME THEN it counts as unset, as its specification says; no HOME is an error."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(ns3, "_HEADERS", ns3.SOURCE)
+    monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr(ns3, "_compile", lambda compiler, program: program.touch(0o700))
+    for name, value in (("XDG_CACHE_HOME", "cache"), ("HOME", str(tmp_path / "home")), ("ANTIPHON_STORE", "off")):
+        monkeypatch.setenv(name, value)
+    assert ns3.find().parent == tmp_path / "home" / ".cache" / "antiphon"
+    assert not (tmp_path / "cache").exists()
+    monkeypatch.delenv("HOME")
+    with pytest.raises(AntiphonError, match="neither XDG_CACHE_HOME nor HOME is set"):
+        ns3.find()
+
+
 def test_ns3_is_for_one_rank_a_node(tmp_path):
     spec = files.load("25gbe-64x32")
     with pytest.raises(AntiphonError, match="one rank a node"):

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from antiphon import output
+from antiphon import output, profile
 from antiphon.bench.testbed import Testbed
 from antiphon.errors import AntiphonError
 from antiphon.mpi import Mpi
@@ -55,11 +55,57 @@ def keep_in(
     """
     if not folders or document["machine"]["nodes"] < 2:
         return  # A lab that is about to go, or a single node, whose runs look for nothing.
+    kept: dict[Path, str] = {}
     try:
-        paths = [store.save(document, (), folders, library) for library in libraries]
+        for library in libraries:
+            whole = _with_known_decisions(document, folders, library)
+            with_them = " with the decisions that runs had there" if whole is not document else ""
+            kept[store.save(whole, (), folders, library)] = with_them
     except AntiphonError as error:
         output.print_warning(f"not kept for runs to find: {error.message}")
         output.print_hint(f"`antiphon profile use {file} --hostfile NODES` does it later")
         return
-    for path in paths:
-        output.stderr().print(f"kept: runs on these nodes find it ({path})", soft_wrap=True)
+    for path, with_them in kept.items():
+        output.stderr().print(f"kept: runs on these nodes find it{with_them} ({path})", soft_wrap=True)
+
+
+def _with_known_decisions(
+    document: Mapping[str, Any], folders: Sequence[Path | None], library: tuple[str, str]
+) -> Mapping[str, Any]:
+    """Returns the profile; if it has no decisions, with those that runs on its nodes have followed until now."""
+    entry = store.serving(store.nodes_of(document), library, folders)
+    if entry is None or entry.profile is None or "decisions" in document:
+        return document
+    earlier = tuned(entry.profile)
+    if earlier is None:
+        return document
+    other = other_machine(earlier, document["machine"].get("fingerprint", ""))
+    if other:
+        output.print_warning(
+            f"{entry.profile} had decisions for another machine ({'; '.join(other)}): they are dropped"
+        )
+        return document
+    return with_decisions_of(earlier, document)
+
+
+def tuned(path: Path) -> dict[str, Any] | None:
+    """Returns the profile in a file, if it has decisions; one that cannot be read has none."""
+    try:
+        earlier = profile.load(path)
+    except AntiphonError:
+        return None
+    return earlier if "decisions" in earlier else None
+
+
+def other_machine(earlier: Mapping[str, Any], fingerprint: str) -> list[str]:
+    """Says how machines differ. Rules name their MPI library, so decisions for one stay beside another's profile."""
+    return profile.differences(earlier, fingerprint, but=("mpi",))
+
+
+def with_decisions_of(earlier: Mapping[str, Any], document: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a new profile of a machine with the decisions of its earlier one."""
+    measured = document.get("measurements", {})
+    note = "the decisions are those of the profile before: `antiphon tune` makes new ones"
+    tune = {name: value for name, value in earlier.get("measurements", {}).items() if name == "tune"}
+    whole = measured | tune | {"notes": [*measured.get("notes", []), note]}
+    return {**document, "decisions": earlier["decisions"], "measurements": whole}

@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
     if args.again:
         document = recording.document_again(args.again, args.name)
         _check_decisions(args.output, document["machine"]["fingerprint"], args.overwrite)
-        _write(args.output, document, samples)
+        document = _write(args.output, document, samples)
     else:
         document = _measure_and_write(args, samples)
     if args.json:
@@ -95,24 +95,10 @@ def _checked(args: argparse.Namespace) -> Path:
     return samples
 
 
-def _tuned(path: Path) -> dict[str, Any] | None:
-    """Returns the earlier profile, if it has decisions; one that cannot be read is replaced in any case."""
-    try:
-        earlier = profile.load(path)
-    except AntiphonError:
-        return None
-    return earlier if "decisions" in earlier else None
-
-
-def _other_machine(earlier: dict[str, Any], fingerprint: str) -> list[str]:
-    """Says how machines differ. Rules name their MPI library, so decisions for one stay beside another's profile."""
-    return profile.differences(earlier, fingerprint, but=("mpi",))
-
-
 def _check_decisions(path: Path, fingerprint: str, overwrite: bool) -> None:
     """Raises an error where decisions for another machine would be dropped; with --overwrite, they are."""
-    earlier = _tuned(path)
-    other = _other_machine(earlier, fingerprint) if earlier else []
+    earlier = _keeping.tuned(path)
+    other = _keeping.other_machine(earlier, fingerprint) if earlier else []
     if not other:
         return
     what = f"{path} has decisions for another machine ({'; '.join(other)})"
@@ -121,22 +107,14 @@ def _check_decisions(path: Path, fingerprint: str, overwrite: bool) -> None:
     output.print_warning(f"{what}: they are dropped")
 
 
-def _keep_decisions(path: Path, document: dict[str, Any]) -> None:
-    """Keeps the decisions of an earlier profile of this machine in its new profile."""
-    earlier = _tuned(path)
-    if earlier and not _other_machine(earlier, document["machine"]["fingerprint"]):
-        document["decisions"] = earlier["decisions"]
-        if "tune" in earlier.get("measurements", {}):
-            document["measurements"]["tune"] = earlier["measurements"]["tune"]
-        document["measurements"]["notes"].append(
-            "the decisions are those of the profile before: `antiphon tune` makes new ones"
-        )
-
-
-def _write(path: Path, document: dict[str, Any], samples: Path) -> None:
+def _write(path: Path, document: dict[str, Any], samples: Path) -> dict[str, Any]:
+    """Writes the profile, with the decisions of an earlier one of this machine in that file, and returns it."""
     document["measurements"]["samples"] = samples.name
-    _keep_decisions(path, document)
+    earlier = _keeping.tuned(path)
+    if earlier and not _keeping.other_machine(earlier, document["machine"]["fingerprint"]):
+        document = _keeping.with_decisions_of(earlier, document)
     profile.write(path, document)
+    return document
 
 
 def _measure_and_write(args: argparse.Namespace, samples: Path) -> dict[str, Any]:
@@ -153,8 +131,7 @@ def _measure_and_write(args: argparse.Namespace, samples: Path) -> dict[str, Any
             session = Session(testbed, found[0], _ranks(args, testbed), args.budget, on_event)
             recorded = recording.measured(session, _name(args, testbed))
         recorded.write(samples)
-        document = recorded.document()
-        _write(args.output, document, samples)
+        document = _write(args.output, recorded.document(), samples)
         if not args.no_keep:
             _keeping.keep(document, args.output, testbed, found)
     return document

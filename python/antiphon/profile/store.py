@@ -72,6 +72,12 @@ def directories(env: Mapping[str, str] = os.environ) -> list[Path | None]:
     return [Path(text) if text else None for text in answer["directories"]]
 
 
+def cache(env: Mapping[str, str] = os.environ) -> Path | None:
+    """The user's directory for what Antiphon keeps, wherever the store is; None where there is none."""
+    own = directories({name: value for name, value in env.items() if name != VARIABLE})[0]
+    return own.parent if own else None
+
+
 def entries(folders: Sequence[Path | None] | None = None) -> list[Entry]:
     """All entries, in the order in which a run looks for them. What cannot be read is none, as for a run."""
     paths = [path for folder in (directories() if folders is None else folders) if folder for path in _inside(folder)]
@@ -126,6 +132,22 @@ def choose(key: str, among: Sequence[Entry]) -> Entry:
     if not fitting:
         raise AntiphonError(f"nothing is known under {key!r}", hint="`antiphon profile list` shows all names")
     raise AntiphonError(f"{key!r} is the beginning of several names", hint=f"there are {names}")
+
+
+def serving(nodes: Sequence[str], library: tuple[str, str], folders: Sequence[Path | None]) -> Entry | None:
+    """The entry whose profile a run on these nodes takes: that of the fewest nodes that these are among."""
+    if not nodes:
+        return None
+    own = key(nodes, library).partition(".")[0] + "."
+    fitting = [e for e in entries(folders) if e.profile and e.name.startswith(own) and {*nodes} <= {*e.nodes}]
+    return min(fitting, key=lambda entry: len(entry.nodes), default=None)
+
+
+def key(nodes: Sequence[str], library: tuple[str, str]) -> str:
+    """The name of the entry for these nodes with a library of this family and version."""
+    family, version = library
+    asked = {"nodes": list(nodes), "mpi": FAMILIES.get(family, family), "version": version}
+    return str(core.query("store_key", **asked)["name"])
 
 
 def nodes_of(document: Mapping[str, Any]) -> list[str]:

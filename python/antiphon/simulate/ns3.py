@@ -18,6 +18,7 @@ from typing import Any
 
 from antiphon.cluster.spec import ClusterSpec
 from antiphon.errors import EXIT_FAILURE, AntiphonError
+from antiphon.profile import store
 from antiphon.simulate import smpi, trace
 from antiphon.simulate.replay import Simulated, replay
 
@@ -36,7 +37,10 @@ def find() -> Path:
     if compiler is None or not _HEADERS.is_file():
         raise AntiphonError("ns-3 or g++ is not installed", hint="as root: apt-get install libns3-dev g++")
     text = SOURCE.read_bytes() + str(_HEADERS.stat().st_mtime_ns).encode()
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "antiphon"
+    cache = store.cache()
+    if cache is None:
+        raise AntiphonError(f"there is no directory to keep the program for ns-3 in ({store.NOWHERE})",
+                            hint="set XDG_CACHE_HOME to a directory that can be written")  # fmt: skip
     program = cache / f"ns3-replay-{hashlib.sha256(text).hexdigest()[:16]}"
     if not _may_be_run(program):
         cache.mkdir(parents=True, exist_ok=True)

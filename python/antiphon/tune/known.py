@@ -142,8 +142,7 @@ def _files(nodes: Sequence[str], library: tuple[str, str], folders: Sequence[Pat
     """The files of learned rules for these nodes, newest first."""
     if not nodes or not folders:
         return []
-    family, version = library
-    key = core.query("store_key", nodes=list(nodes), mpi=store.FAMILIES.get(family, family), version=version)["name"]
+    key = store.key(nodes, library)
     files = [file for entry in store.entries(folders) if entry.name == key for file in entry.learned]
     return sorted(files, key=lambda file: -file.stat().st_mtime)
 
