@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks tuning without measuring: the grid, who takes part, verdicts, rules, the state file, the profile."""
+"""Checks tuning without measuring: the grid, who takes part, verdicts, rules, the profile."""
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,11 +12,9 @@ import pytest
 from antiphon import core
 from antiphon import profile as profiles
 from antiphon.bench.collectives import CollectiveMeasurement, Race, RaceCell
-from antiphon.errors import AntiphonError
 from antiphon.model import limits
 from antiphon.tune import contenders, decide, document, grid, library, predictors
 from antiphon.tune.grid import Point
-from antiphon.tune.state import TuningState
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 
@@ -228,56 +225,6 @@ class TestRules:
         assert "bytes" not in rule
 
 
-class TestState:
-    EVENT = {
-        "event": "result",
-        "collective": "bcast",
-        "bytes": 8,
-        "mode": "sync",
-        "contender": "library",
-        "chosen": "library",
-        "calls_per_sample": 1,
-        "samples": [1.0, 2.0],
-        "ranks": 16,
-    }
-    DONE = {"event": "cell_done", "collective": "bcast", "bytes": 8, "ranks": 16}
-
-    def begun(self, path: Path) -> TuningState:
-        state = TuningState(path, {"library": "Open MPI 5"})
-        state.open(restart=False)
-        return state
-
-    def test_it_goes_on_where_it_ended(self, tmp_path: Path) -> None:
-        first = self.begun(tmp_path / "s")
-        first.add(self.EVENT)
-        first.add(self.DONE)
-        first.close(complete=False)
-        with (tmp_path / "s").open("a") as file:
-            file.write('{"event": "result", "coll')  # The machine went down here.
-        second = self.begun(tmp_path / "s")
-        assert [m.contender for m in second.measurements] == ["library"]
-        assert second.finished == {("bcast", 8, 16)}
-        second.add({**self.DONE, "bytes": 64})
-        second.close(complete=False)
-        assert self.begun(tmp_path / "s").finished == {("bcast", 8, 16), ("bcast", 64, 16)}
-
-    def test_after_the_end_it_begins_anew(self, tmp_path: Path) -> None:
-        state = self.begun(tmp_path / "s")
-        state.add(self.DONE)
-        state.close(complete=True)
-        assert self.begun(tmp_path / "s").finished == set()
-
-    def test_another_tuning_is_refused(self, tmp_path: Path) -> None:
-        state = self.begun(tmp_path / "s")
-        state.add(self.DONE)
-        state.close(complete=False)
-        with pytest.raises(
-            AntiphonError, match="unfinished tuning of something else.*library Open MPI 5; asked for now: library MPICH"
-        ):
-            TuningState(tmp_path / "s", {"library": "MPICH"}).open(restart=False)
-        TuningState(tmp_path / "s", {"library": "MPICH"}).open(restart=True)
-
-
 class TestDocument:
     def test_only_this_library_is_replaced(self, tmp_path: Path) -> None:
         profile = document.first_guess("lab", NETWORK.node_of_rank, NETWORK)
@@ -378,18 +325,3 @@ class TestMeasuredAgain:
     def test_who_loses_then_goes_and_what_is_clear_stays(self) -> None:
         v = self.judged(self.again(1.6))
         assert v.good == ["flat"]
-
-    def test_kept_apart_on_disk(self, tmp_path: Path) -> None:
-        event = {"event": "result", **dataclasses.asdict(measured("library", 1.0))}
-        state = TuningState(tmp_path / "s", {"library": "Open MPI 5"})
-        state.open(restart=False)
-        state.add(event)
-        state.add({"event": "cell_done", "collective": "bcast", "bytes": 8, "ranks": 4})
-        state.add(event, again=True)
-        state.add({"event": "cell_done", "collective": "bcast", "bytes": 8, "ranks": 4}, again=True)
-        state.close(complete=False)
-        later = TuningState(tmp_path / "s", {"library": "Open MPI 5"})
-        later.open(restart=False)
-        assert len(later.measurements) == len(later.again) == 1
-        assert later.finished == later.finished_again == {("bcast", 8, 4)}
-        later.close(complete=False)

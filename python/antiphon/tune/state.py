@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import os
 from collections.abc import Iterable, Mapping
@@ -11,7 +13,8 @@ from typing import IO, Any
 
 from antiphon.bench.collectives import CollectiveMeasurement
 from antiphon.documents import parse_json
-from antiphon.errors import AntiphonError
+from antiphon.errors import EXIT_FAILURE, AntiphonError
+from antiphon.output import files
 
 FORMAT = "antiphon-tune-state"
 VERSION = 1
@@ -54,20 +57,43 @@ class TuningState:
             self._take(event)
 
     def open(self, restart: bool) -> None:
-        """Opens the file to begin, or to continue an earlier tuning."""
-        if not restart:
-            self.load()
-        begin = restart or not self.path.exists() or not self.finished and not self.measurements
+        """Opens the file to begin, or to continue an earlier tuning; from now on no other tuning opens it."""
         try:
-            if begin:  # In a directory that others may write, what is there may be their link.
-                self.path.unlink(missing_ok=True)
-            self._file = self.path.open("x" if begin else "a", encoding="utf-8")
+            with files.locked(self.path), contextlib.ExitStack() as unused:
+                earlier = self._earlier()
+                if earlier is not None:
+                    unused.enter_context(earlier)
+                if not restart:
+                    self.load()
+                begin = restart or earlier is None or not self.finished and not self.measurements
+                if begin:  # In a directory that others may write, what is there may be their link.
+                    self.path.unlink(missing_ok=True)
+                    self._file = self._claimed(self.path.open("x", encoding="utf-8"))
+                else:
+                    self._file = earlier
+                    unused.pop_all()
         except OSError as error:
             raise AntiphonError(f"cannot write {self.path}: {error.strerror}") from None
         if begin:
             self._write(self._header)
-        else:
+        elif self._file is not None:
             self._file.write("\n")  # after a line that was cut short
+
+    def _earlier(self) -> IO[str] | None:
+        return self._claimed(self.path.open("a", encoding="utf-8")) if self.path.exists() else None
+
+    def _claimed(self, file: IO[str]) -> IO[str]:
+        """Returns the file, which this process has for itself until it closes it."""
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.close()
+            raise AntiphonError(f"another tuning is under way, and keeps its measurements in {self.path}",
+                                hint="let it end first; another --profile has its own", exit_code=EXIT_FAILURE,
+                                ) from None  # fmt: skip
+        except OSError:
+            pass  # Not every file system has locks.
+        return file
 
     def add(self, event: Mapping[str, Any], again: bool = False) -> None:
         """Keeps an event of the benchmark."""
