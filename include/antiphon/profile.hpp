@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -128,7 +129,7 @@ struct Processors {
     double ranks_on_core = 0;
     double seconds = 0;
   };
-  int cores_per_node = 0;   ///< 0: unknown, taken as at least one per rank
+  int cores_per_node = 0;   ///< that the measured ranks were on; 0: unknown, taken as at least one per rank
   int nodes_sharing = 1;    ///< nodes that share these cores (an emulated cluster)
   double turn_s = 0;        ///< a rank that waits for nothing but its turn holds a shared core this long
   std::vector<Turn> turns;  ///< the same with other numbers of ranks on a core, ascending
@@ -138,6 +139,8 @@ struct Processors {
   double rank_bytes_per_s = 0;  ///< that one rank moves to and from other nodes, both directions together; 0: no limit
   int physical_cores = 0;       ///< of a node, each once however many threads it has, bound to or not; 0: unknown
 
+  /// Returns the cores of a node that any ranks may be on: those that were measured may have been bound to few of them.
+  [[nodiscard]] int cores() const { return std::max(cores_per_node, physical_cores); }
   /// Returns the turn with this many ranks on a core, by straight lines between the measured numbers of ranks. The
   /// number matters because a core's caches hold the memory of fewer ranks better.
   [[nodiscard]] double turn_with(double ranks_on_core) const;

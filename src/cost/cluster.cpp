@@ -143,7 +143,7 @@ void Cluster::count() {
   else if (same && dealt && one_switch) period_ = 1;
   const Processors& p = profile_.processors;
   ranks_on_cores_ = fullest(on, std::max(p.nodes_sharing, 1));
-  cores_ = p.cores_per_node > 0 && ranks_on_cores_ > p.cores_per_node ? p.cores_per_node : 0;
+  cores_ = p.cores() > 0 && ranks_on_cores_ > p.cores() ? p.cores() : 0;
 }
 
 Cluster Cluster::resized(int count) const {

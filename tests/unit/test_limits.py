@@ -192,6 +192,9 @@ def test_the_least_of_wire_and_host_binds() -> None:
     # Two ranks have one connection, three have two for each of them.
     assert bound(on_one, "bcast", 2) == bounds.Bound(0.5, "connections")
     assert bound(on_one, "alltoall", 12) == bounds.Bound(22 / 16, "host")
+    # Ranks that were measured may have been bound to one of a node's cores.
+    for cores in ({"cores_per_node": 4}, {"cores_per_node": 1, "physical_cores": 4}):
+        assert bounds.of_profile({**on_one, "processors": cores}, 8, 4)[1].cores_per_node == 4
     one_core = {**on_one, "processors": {}}
     assert bound(one_core, "alltoall", 12) == bounds.Bound(1.1, "wire")
     assert bound(one_core, "barrier", 3) is None

@@ -95,10 +95,12 @@ def of_profile(document: Mapping[str, Any], ranks: int, ranks_per_node: int) -> 
     ]
     processors = document.get("processors", {})
     own_cores = processors.get("nodes_sharing", 1) == 1
+    # The ranks that were measured may have been bound to few of a node's cores.
+    cores = max(processors.get("cores_per_node", 0), processors.get("physical_cores", 0))
     hosts = HostLimits(
         processors.get("rank_bytes_per_s", 0.0),
         min(rates, default=0.0),
-        processors.get("cores_per_node", 0) if own_cores else 0,
+        cores if own_cores else 0,
     )
     return network_of(document, [rank // ranks_per_node for rank in range(ranks)]), hosts
 
