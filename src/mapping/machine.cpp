@@ -184,7 +184,10 @@ Machine Machine::of_profile(const Profile& profile, int cores_per_node, double m
   const Distance across = distance_of(profile.link_class(Scope::uplink), message_bytes);
   for (const SwitchEntry& s : profile.topology.switches)
     m.switches.push_back({s.name, s.parent, s.uplink_bytes_per_s, within, across});
-  for (const NodeEntry& n : profile.topology.nodes) m.nodes.push_back({n.name, 0, n.switch_index, n.port_bytes_per_s});
+  for (const NodeEntry& n : profile.topology.nodes) {
+    const std::string name = n.name.empty() ? "node" + std::to_string(m.nodes.size()) : n.name;
+    m.nodes.push_back({name, 0, n.switch_index, n.port_bytes_per_s});
+  }
   m.check();
   return m;
 }

@@ -143,7 +143,11 @@ void read_nodes(const JsonNode& node, Topology& topology, const SwitchNames& nam
     entry.burst_bytes = number_or(element, "burst_bytes", 0, 0, max_rate);
     const std::int64_t alike = element.integer_or("count", 1, 1, static_cast<std::int64_t>(max_nodes));
     if (topology.nodes.size() + static_cast<std::size_t>(alike) > max_nodes) element.fail("too many nodes");
-    topology.nodes.insert(topology.nodes.end(), static_cast<std::size_t>(alike), entry);
+    const std::string shared = entry.name;
+    for (std::int64_t number = 0; number < alike; ++number) {
+      if (alike > 1 && !shared.empty()) entry.name = shared + std::to_string(number);
+      topology.nodes.push_back(entry);
+    }
   }
 }
 

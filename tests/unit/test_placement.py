@@ -14,7 +14,7 @@ import pytest
 from antiphon.errors import AntiphonError
 from antiphon.mapping import machine
 from antiphon.mapping.compute import Result, compute
-from antiphon.mapping.hosts import in_profile
+from antiphon.mapping.hosts import expanded, in_profile
 from antiphon.mapping.scoring import Arrangement, Wishes
 from antiphon.mapping.stages import MOST_CALLS, regular_orders, sampled
 from antiphon.mapping.timeouts import Timeouts
@@ -150,6 +150,19 @@ def test_the_nodes_of_a_run(hosts: list[str], numbers: list[int], note: str) -> 
     assert in_profile(hosts, len(numbers), {"nodes": [{"count": 9}]}) == (list(range(len(numbers))), "")
     with pytest.raises(AntiphonError, match="has 4 nodes, and the run was on 5"):
         in_profile(["a"], 5, {"nodes": nodes})
+
+
+def test_nodes_without_names_are_numbered(tmp_path: Path) -> None:
+    """GIVEN nodes without names, and alike ones that share one THEN each has a name, the core's and Python's alike."""
+    document = json.loads((DATA / "ethernet-16.openmpi.json").read_text())
+    port = {"switch": document["topology"]["switches"][0]["name"], "port_bytes_per_s": 1e7}
+    nodes = [{**port, "count": 2}, {**port, "name": "c", "count": 2}, port, {**port, "name": "d"}]
+    topology = {"switches": document["topology"]["switches"][:1], "nodes": nodes}
+    path = tmp_path / "profile.json"
+    path.write_text(json.dumps({**document, "topology": topology}))
+    names = ["node0", "node1", "c0", "c1", "node4", "d"]
+    assert [node["name"] for node in expanded(topology)["nodes"]] == names
+    assert [node.name for node in machine.load(path, message_bytes=100).nodes] == names
 
 
 def test_nodes_of_the_job(tmp_path: Path) -> None:

@@ -41,7 +41,8 @@ def expanded(topology: Mapping[str, Any]) -> dict[str, Any]:
     """Returns a profile's topology with each node listed by itself, named as the core names them."""
     nodes: list[dict[str, Any]] = []
     for node in topology["nodes"]:
-        for i in range(int(node.get("count", 1))):
-            name = node.get("name", f"node{len(nodes)}")
-            nodes.append({**node, "count": 1, "name": name if node.get("count", 1) == 1 else f"{name}{i}"})
+        count, shared = int(node.get("count", 1)), node.get("name")
+        for i in range(count):
+            name = f"node{len(nodes)}" if not shared else shared if count == 1 else f"{shared}{i}"
+            nodes.append({**node, "count": 1, "name": name})
     return {**topology, "nodes": nodes}
