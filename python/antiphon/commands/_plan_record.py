@@ -7,6 +7,7 @@ import argparse
 import contextlib
 import os
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -157,4 +158,4 @@ def _profile_text(path: Path) -> str:
 
 def _most(nodes: Sequence[int]) -> int:
     """The most ranks on a node."""
-    return max(nodes.count(node) for node in set(nodes))
+    return max(Counter(nodes).values())

@@ -126,11 +126,10 @@ def _show(found: Any, path: Path) -> None:
     _show_parts(found)
     for note in sorted({part.approximation for part in found.parts if part.approximation}):
         output.stdout().print(f"≈ {note}", soft_wrap=True)
-    messages, size = found.between()
-    crossing = size.sum() - size.trace()
+    messages, size = found.crossing()
     output.stdout().print(
-        f"Between nodes, where the run had its ranks: {tables.bytes_text(int(crossing))} in "
-        f"{int(messages.sum() - messages.trace())} messages. Payload only: no headers, no control messages.",
+        f"Between nodes, where the run had its ranks: {tables.bytes_text(size)} in "
+        f"{messages} messages. Payload only: no headers, no control messages.",
         soft_wrap=True,
     )
 

@@ -75,8 +75,18 @@ class Part:
         """All messages."""
         return self.edges.total_messages() + sum(u.pairs() * u.messages for u in self.uniform)
 
+    def crossing(self, node_of_rank: Array) -> tuple[int, int]:
+        """Messages and bytes that leave their node, of however many nodes."""
+        apart = node_of_rank[self.edges.source] != node_of_rank[self.edges.target]
+        messages, size = int(self.edges.messages[apart].sum()), int(self.edges.bytes[apart].sum())
+        for group in self.uniform:
+            _, here = np.unique(node_of_rank[group.members], return_counts=True)
+            pairs = len(group.members) ** 2 - int((here**2).sum())
+            messages, size = messages + pairs * group.messages, size + pairs * group.bytes
+        return messages, size
+
     def between(self, node_of_rank: Array, nodes: int) -> tuple[Array, Array]:
-        """Messages and bytes from node to node, without listing what groups stand for."""
+        """Messages and bytes from node to node, as matrices for few nodes; what groups stand for is not listed."""
         cells = node_of_rank[self.edges.source].astype(np.int64) * nodes + node_of_rank[self.edges.target]
         square = (nodes, nodes)
 
@@ -129,8 +139,14 @@ class Traffic:
                 groups.append(group)
         return Edges.merge(lists), groups
 
+    def crossing(self) -> tuple[int, int]:
+        """Messages and bytes that leave their node, where the run had its ranks."""
+        places = self.node_of_rank
+        counted = [part.crossing(places) for part in self.parts]
+        return sum(messages for messages, _ in counted), sum(size for _, size in counted)
+
     def between(self, node_of_rank: Array | None = None, nodes: int | None = None) -> tuple[Array, Array]:
-        """Messages and bytes from node to node; without arguments, where the run had its ranks."""
+        """Messages and bytes from node to node, as matrices; without arguments, where the run had its ranks."""
         places = self.node_of_rank if node_of_rank is None else node_of_rank
         count = int(places.max()) + 1 if nodes is None else nodes
         messages: Array = np.zeros((count, count))

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from antiphon.traffic.edges import Array
 from antiphon.traffic.graph import Part, Traffic
 
 
@@ -25,7 +24,7 @@ def contributions(traffic: Traffic) -> list[Contribution]:
     """Returns those of all parts: by phase, and the longest way between nodes first."""
     places = traffic.node_of_rank
     payload = [part.total_bytes() for part in traffic.parts]
-    crossing = [_crossing(part, places) for part in traffic.parts]
+    crossing = [part.crossing(places)[1] for part in traffic.parts]
     found = [
         Contribution(part, size, out, _share(size, payload), _share(out, crossing))
         for part, size, out in zip(traffic.parts, payload, crossing, strict=True)
@@ -35,9 +34,3 @@ def contributions(traffic: Traffic) -> list[Contribution]:
 
 def _share(part: int, parts: Sequence[int]) -> float | None:
     return part / sum(parts) if sum(parts) else None
-
-
-def _crossing(part: Part, places: Array) -> int:
-    """Returns the bytes that leave their node."""
-    _, size = part.between(places, int(places.max()) + 1)
-    return int(size.sum() - size.trace())

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -62,9 +63,9 @@ def score(traffic: Traffic, machine: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="antiphon-") as folder:
         file = Path(folder) / "traffic"
         traffic.mapping_file(file)
-        request = {"traffic_file": str(file), "machine": machine, "node_of_rank": traffic.node_of_rank.tolist()}
-        per_node = int(max(traffic.node_of_rank.tolist().count(n) for n in set(traffic.node_of_rank.tolist())))
-        return core.query("score_mapping", **request, cores_per_node=per_node)
+        nodes = traffic.node_of_rank.tolist()
+        request = {"traffic_file": str(file), "machine": machine, "node_of_rank": nodes}
+        return core.query("score_mapping", **request, cores_per_node=max(Counter(nodes).values()))
 
 
 def _links(views: Views, scores: Sequence[Mapping[str, Any]]) -> Table:
