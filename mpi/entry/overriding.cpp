@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "entry/overriding.hpp"
 
-#include <cstring>
 #include <string>
+#include <string_view>
 
 #include "antiphon.h"
 #include "antiphon/error.hpp"
@@ -37,19 +37,58 @@ int override_choice(MPI_Comm comm, const char* collective, const char* choice) {
   return ANTIPHON_OK;
 }
 
+namespace {
+
+constexpr std::string_view prefix = "antiphon_";
+constexpr std::string_view for_all = "antiphon_enable";
+
+struct Key {
+  std::string name;
+  std::string value;
+};
+
+/// Returns the keys that are for Antiphon; the one for all collectives comes first, as the others are exceptions to it.
+std::vector<Key> own_keys(MPI_Info info) {
+  std::vector<Key> found;
+  int count = 0;
+  PMPI_Info_get_nkeys(info, &count);
+  for (int i = 0; i < count; ++i) {
+    char key[MPI_MAX_INFO_KEY + 1];
+    char value[MPI_MAX_INFO_VAL + 1];
+    int is_there = 0;
+    constexpr int longest = 255;
+    PMPI_Info_get_nthkey(info, i, key);
+    if (!std::string_view(key).starts_with(prefix)) continue;
+    PMPI_Info_get(info, key, longest, value, &is_there);
+    if (is_there != 0) found.insert(key == for_all ? found.begin() : found.end(), {key, value});
+  }
+  return found;
+}
+
+/// Returns why a key is ignored; empty if it holds.
+std::string apply_key(MPI_Comm comm, const Key& key) {
+  const std::string no_such_value = ": \"" + key.value + "\" means nothing; ignored";
+  if (key.name == for_all) {
+    if (key.value != "true" && key.value != "false") return no_such_value;
+    override_choice(comm, nullptr, key.value == "true" ? "auto" : "library");
+    return "";
+  }
+  const std::string collective = key.name.substr(prefix.size());
+  if (collectives_named(collective.c_str()).empty()) return " means nothing; ignored";
+  const int code = override_choice(comm, collective.c_str(), key.value.c_str());
+  return code == ANTIPHON_BAD_NAME ? no_such_value : "";
+}
+
+}  // namespace
+
 void apply_info(MPI_Comm comm, MPI_Info info) {
   if (!world.active || info == MPI_INFO_NULL || comm == MPI_COMM_NULL) return;
-  char value[MPI_MAX_INFO_VAL];
-  int found = 0;
-  constexpr int longest = 255;
-  PMPI_Info_get(info, "antiphon_enable", longest, value, &found);
-  if (found != 0) override_choice(comm, nullptr, std::strcmp(value, "false") == 0 ? "library" : "auto");
-  for (int c = 0; c < collective_count; ++c) {
-    const std::string collective(name(static_cast<Collective>(c)));
-    PMPI_Info_get(info, ("antiphon_" + collective).c_str(), longest, value, &found);
-    if (found == 0) continue;
-    if (override_choice(comm, collective.c_str(), value) == ANTIPHON_BAD_NAME)
-      warn("info key antiphon_" + collective + ": \"" + value + "\" means nothing; ignored");
+  for (const Key& key : own_keys(info)) {
+    const std::string why = apply_key(comm, key);
+    if (why.empty()) continue;
+    int rank = 0;
+    PMPI_Comm_rank(comm, &rank);
+    if (rank == 0) warn("info key " + key.name + why);
   }
 }
 
