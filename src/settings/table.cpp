@@ -66,7 +66,7 @@ constexpr std::array variables{
              .meaning = "shorter messages are never compressed; at least 64, the default of `force`"},
     Variable{.name = "ANTIPHON_CREDIT_BYTES",
              .takes = Takes::whole_number,
-             .meaning = "bytes that may be under way to one node without loss, where no profile says so",
+             .meaning = "bytes that may be under way to one node without loss, instead of the profile's; 0: unknown",
              .page = "concepts/credit.md"},
     Variable{.name = "ANTIPHON_FINALIZE_SECONDS",
              .takes = Takes::whole_number,
