@@ -7,6 +7,7 @@ stays: decisions of a tuning or of runs, and the built-in rules' choices, which 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -207,7 +208,7 @@ class ModelledRules:
     subject: Subject
     decided: Sequence[Decided]
 
-    @property
+    @functools.cached_property
     def rules(self) -> list[dict[str, Any]]:
         return rules(self.decided, self.subject)
 
