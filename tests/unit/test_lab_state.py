@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from antiphon import cli
 from antiphon.errors import AntiphonError
 from antiphon.lab import Lab, holder, state
 
@@ -159,6 +160,19 @@ def test_labs_are_listed_and_dead_ones_removed(root: Path) -> None:
     assert not dead.exists()
     with pytest.raises(AntiphonError, match="'alive' is up already"):
         state.create("alive")
+
+
+def test_a_lab_of_another_version_is_listed_too(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """GIVEN a lab whose cluster has a field that is not known here THEN it and the others are shown."""
+    about = {"mode": "root", "scheduling": "rr", "congestion_control": "cubic", "started": 0}
+    for name, more in (("odd", {"antigravity": 1}), ("plain", {})):
+        folder = state.create(name)
+        cluster = {"name": name, "nodes": 2, "rate": "100mbit", "port_buffer": "64kb", **more}
+        known = record(state.ProcessId.of(os.getpid()), name, folder)
+        state.write_record(folder, {**known, "cluster": cluster, **about})
+    assert cli.main(["lab", "status"]) == 0
+    shown = capsys.readouterr().out
+    assert "of another version of Antiphon" in shown and "plain" in shown and "2 nodes" in shown
 
 
 def test_a_failed_start_leaves_the_name_free(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
