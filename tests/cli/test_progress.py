@@ -81,3 +81,9 @@ def test_progress_fits_the_terminal_and_goes_away(tmp_path: Path, columns: int) 
 def test_no_color_leaves_the_progress(tmp_path: Path) -> None:
     _, drawn = watched(60, tmp_path, NO_COLOR="1")
     assert any("2/2" in frame for frame in frames(drawn)) and not COLOR.search(drawn)
+
+
+def test_a_dumb_terminal_shows_none(tmp_path: Path) -> None:
+    """GIVEN a terminal that cannot draw a line again THEN nothing is left on it, not even an empty line."""
+    _, drawn = watched(60, tmp_path, TERM="dumb")
+    assert drawn == ""

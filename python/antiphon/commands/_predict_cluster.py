@@ -13,7 +13,7 @@ from antiphon.cluster import files as clusters
 from antiphon.cluster.estimate import USUAL_BYTES, Estimate, Estimator, Range
 from antiphon.cluster.spec import ClusterSpec
 from antiphon.errors import AntiphonError
-from antiphon.output import files, tables
+from antiphon.output import files, progress, tables
 from antiphon.output.facts import print_fact, width_of
 from antiphon.output.tables import ratio_text, time_text
 from antiphon.report import cluster_page as page
@@ -79,8 +79,7 @@ def _growth(parts: Sequence[ClusterSpec], library: str, collective: str, sizes: 
     size = sorted(sizes)[len(sizes) // 2]
     smpirun = shutil.which("smpirun")
     points = growth.growth(parts, library, collective, size, Path(smpirun) if smpirun else None)
-    text = f"growing {collective}"
-    hidden = not console.is_terminal
+    text, hidden = f"growing {collective}", progress.hidden(console)
     return list(track(points, text, total=len(parts), console=console, transient=True, disable=hidden))
 
 
@@ -123,7 +122,7 @@ def _with_progress(estimator: Estimator, names: Sequence[str], sizes: Sequence[i
     cells = [(name, size) for name in names for size in ([0] if name == "barrier" else sizes)]
     console = output.stderr()
     text = f"predicting {estimator.ranks} ranks"
-    for name, size in track(cells, text, console=console, transient=True, disable=not console.is_terminal):
+    for name, size in track(cells, text, console=console, transient=True, disable=progress.hidden(console)):
         yield estimator.estimate(name, size)
 
 

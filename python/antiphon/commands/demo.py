@@ -109,7 +109,7 @@ def _progress(label: str, total: int) -> Iterator[Callable[[str], None]]:
             nonlocal begun
             move(completed=begun, description=text)
             begun += 1
-            if not console.is_terminal:
+            if progress.hidden(console):
                 console.print(f"[{begun}/{total}] {text}")
 
         yield on_run

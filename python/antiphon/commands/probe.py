@@ -163,7 +163,7 @@ def _progress(budget_s: float) -> Iterator[Callable[[Event], None]]:
                 spent += event["seconds"]
                 text = " ".join(filter(None, (WHAT.get(event["experiment"], event["experiment"]), event["label"])))
                 move(completed=spent, description=f"probe: {text}")
-                if not console.is_terminal:
+                if progress.hidden(console):
                     console.print(f"probe: {text}: {event['seconds']:.1f} s")
 
         yield advance

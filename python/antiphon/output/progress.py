@@ -6,8 +6,17 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from antiphon import output
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def hidden(console: Console) -> bool:
+    """Returns whether a bar would only leave lines behind: in a log, or on a terminal that cannot draw a line again."""
+    return not console.is_terminal or console.is_dumb_terminal
 
 
 @contextlib.contextmanager
@@ -25,5 +34,5 @@ def bar(text: str, total: float | None, *, seconds: bool = False) -> Iterator[Ca
         else (MofNCompleteColumn(), TimeElapsedColumn())
     )
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), *end)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as shown:
+    with Progress(*columns, console=console, transient=True, disable=hidden(console)) as shown:
         yield functools.partial(shown.update, shown.add_task(text, total=total))
