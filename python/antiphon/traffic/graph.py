@@ -177,6 +177,8 @@ class Traffic:
     def load(cls, path: Path) -> Traffic:
         """Reads such a file."""
         hint = "`antiphon traffic TRACE -o FILE` writes such files"
+        if path.is_file() and path.open("rb").read(2) != b"PK":
+            raise AntiphonError(f"{path} is neither a trace nor the traffic of one", hint=hint)
         try:
             with np.load(path, allow_pickle=False) as stored:
                 document = parse_json(bytes(stored["header"]))
