@@ -47,6 +47,13 @@ def test_a_long_broadcast_is_decided_for_a_pipeline(profile: dict[str, Any]) -> 
 POINT = Point("bcast", 8, 16)
 
 
+def test_rules_are_made_once(profile: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    monkeypatch.setattr(modelled, "rules", lambda decided, subject: made.append(1) or [])
+    answer = modelled.ModelledRules(modelled.subject(profile, 8, None), [])
+    assert answer.rules is answer.rules and made == [1]
+
+
 def test_what_gains_too_little_changes_nothing() -> None:
     assert modelled.Decided(POINT, 1.1, {"chain": 1.0, "flat": 2.0}).decision() == ([decide.LIBRARY], "built-in")
     assert modelled.Decided(POINT, None, {"chain": 1.0}).decision() == ([decide.LIBRARY], "built-in")
