@@ -8,6 +8,7 @@
 
 #include "compress/comm_being_freed.hpp"
 #include "compress/framing.hpp"
+#include "job/library_traits.hpp"
 #include "job/world.hpp"
 #include "job/world_ranks.hpp"
 
@@ -93,6 +94,7 @@ Reservations& reservations() {
 
 Messages* look_up(MPI_Comm comm) {
   if (const auto messages = Messages::existing(comm)) return messages.get();
+  if (ranks_are_threads(comm)) return nullptr;
   // Two threads may meet a new communicator at once.
   static std::mutex mutex;
   const std::lock_guard lock(mutex);

@@ -15,6 +15,7 @@
 #include "entry/exchange_limits.hpp"
 #include "entry/forget_passed.hpp"
 #include "entry/operations.hpp"
+#include "job/library_traits.hpp"
 #include "job/progress.hpp"
 #include "multicast/leaving.hpp"
 #include "run/group_multicasts.hpp"
@@ -72,6 +73,7 @@ CommState* CommState::of(MPI_Comm comm) {
   int found = 0;
   if (PMPI_Comm_get_attr(comm, keyval, static_cast<void*>(&value), &found) != MPI_SUCCESS) return nullptr;
   if (found == 0) {
+    if (ranks_are_threads(comm)) return nullptr;
     delete_unused();
     go_on_leaving();
     auto fresh = std::make_unique<CommState>(comm, shape_of(comm));

@@ -46,7 +46,7 @@ class CommState {
   CommState& operator=(const CommState&) = delete;
 
   /// Returns the state of a communicator, made at its first call. Returns null if Antiphon must not act: for an
-  /// intercommunicator, a single rank, or processes of other jobs.
+  /// intercommunicator, a single rank, threads as ranks, or processes of other jobs.
   static CommState* of(MPI_Comm comm);
   static void prepare();
   /// Deletes the states of freed communicators that nothing needs any more.

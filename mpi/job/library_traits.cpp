@@ -55,6 +55,13 @@ bool library_survives_failures() {
   return enabled != nullptr && *static_cast<const bool*>(enabled);
 }
 
+bool ranks_are_threads(MPI_Comm comm) {
+  using Test = int(MPI_Comm comm, int* flag);
+  static auto* const test = reinterpret_cast<Test*>(next_definition("PMPIX_Comm_test_threadcomm"));
+  int flag = 0;
+  return test != nullptr && test(comm, &flag) == MPI_SUCCESS && flag != 0;
+}
+
 bool library_yields() {
   // Open MPI's own record: version 5 gives cores away on crowded nodes, whatever its variable says.
   const void* const record = predefined_object("opal_progress_yield_when_idle");

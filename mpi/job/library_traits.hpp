@@ -2,6 +2,8 @@
 // MPI libraries of one ABI differ in these traits, so the library in the process is asked.
 #pragma once
 
+#include <mpi.h>
+
 #include <string>
 
 namespace antiphon::mpi {
@@ -43,5 +45,9 @@ void make_library_yield();
 /// Tells whether messages within a node are of a kind that the rules for one node were measured beside: Open MPI's own
 /// shared memory, not another library's below it, whose short messages are faster, or MPICH's.
 bool library_messages_are_known_within_nodes();
+
+/// Tells whether threads are the ranks of a communicator (MPICH's MPIX_Threadcomm_init). The library alone knows which
+/// of them calls.
+bool ranks_are_threads(MPI_Comm comm);
 
 }  // namespace antiphon::mpi

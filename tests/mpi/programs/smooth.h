@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-static int rank, ranks, failed;
+static int rank, ranks __attribute__((unused)), failed;
 
 static void expect(int ok, const char* what, int detail) {
   if (ok) return;
