@@ -31,9 +31,10 @@ namespace antiphon::mpi {
 
 namespace {
 
-/// Ends a call whose messages have all arrived. Returns an MPI error code.
-int end(Workspace& workspace, CommState& state) {
-  const int rc = workspace.finish();
+/// Ends a call of which the runner says `rc`. Returns an MPI error code.
+int end(int rc, const Runner& runner, Workspace& workspace, CommState& state) {
+  if (rc != MPI_SUCCESS && runner.any_under_way()) return state.staging().let_go(), rc;
+  if (rc == MPI_SUCCESS) rc = workspace.finish();
   state.staging().call_over();
   return rc;
 }
@@ -52,7 +53,7 @@ std::optional<int> run_exchange(const Description& d, const Problem& problem, Ex
   exchange.prepare(problem, way);
   const int rc = exchange.run(workspace.binding());
   history.after_call(exchange.stalled());
-  return rc == MPI_SUCCESS ? end(workspace, state) : rc;
+  return end(rc, exchange, workspace, state);
 }
 
 /// Closes dynamic groups (paper 1, §4.1), which end with the call that they were made for, and reports groups that
@@ -75,9 +76,8 @@ std::optional<int> run_schedule(const Description& d, const Problem& problem, co
   Workspace workspace(d, prepared->problem, state.staging());
   int rc = workspace.prepare(prepared->executor->scratch_bytes());
   if (rc == MPI_SUCCESS) rc = prepared->executor->run(workspace.binding());
-  if (rc != MPI_SUCCESS) return rc;
-  if (choice.algorithm->multicasts) after_multicasts(*prepared, choice, state);
-  return end(workspace, state);
+  if (rc == MPI_SUCCESS && choice.algorithm->multicasts) after_multicasts(*prepared, choice, state);
+  return end(rc, *prepared->executor, workspace, state);
 }
 
 /// Leaves the call to the library, and notes that because no decision did.

@@ -92,7 +92,7 @@ class NonblockingCall final : public Operation {
     // Messages that are still under way use their memory.
     static_cast<void>(schedule_.release());
     static_cast<void>(exchange_.release());
-    static_cast<void>(new Staging(std::exchange(staging_, {})));
+    staging_.let_go();
   }
 
   /// Makes ready what other ranks need nothing for any more, and starts the first messages.

@@ -188,6 +188,7 @@ bool PersistentCall::advance() {
 void PersistentCall::complete() {
   left_alone.note(attended);
   if (rc == MPI_SUCCESS) rc = workspace->finish();
+  else if (running->any_under_way()) staging.let_go();
   if (const int put_back = on_device ? on_device->put_back() : MPI_SUCCESS; rc == MPI_SUCCESS) rc = put_back;
   if (rc != MPI_SUCCESS) PMPI_Comm_call_errhandler(state.comm_for_errors(), rc);
   active = false;

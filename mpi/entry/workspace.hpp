@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "antiphon/problem.hpp"
 #include "call/description.hpp"
@@ -16,6 +17,8 @@ namespace antiphon::mpi {
 struct Staging {
   Arena input, output, scratch;
 
+  /// Leaves the memory to messages that are still under way after an error.
+  void let_go() { static_cast<void>(new Staging(std::exchange(*this, {}))); }
   /// Gives back what is large once a call is over: a program's memory may be as large as its node's.
   void call_over();
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "antiphon/error.hpp"
 #include "job/error_text.hpp"
@@ -29,9 +30,7 @@ int Exchange::begin(const Binding& binding) {
   binding_ = &binding;
   input_ = binding.at(Space::input);
   output_ = binding.at(Space::output);
-  requests_.forget_all();
-  free_slots_.clear();
-  for (auto& slot : slots_) free_slots_.push_back(slot.data());
+  let_go();
   stalled_ = false;
   failure_ = MPI_SUCCESS;
   library_finished_ = false;
@@ -40,6 +39,16 @@ int Exchange::begin(const Binding& binding) {
   const int rc = start_all();
   copy_own_block();
   return rc;
+}
+
+/// Leaves what is still under way after an error to itself, with the memory that it uses.
+void Exchange::let_go() {
+  if (!any_under_way()) return;
+  requests_.forget_all();
+  static_cast<void>(new auto(std::exchange(grants_, {})));
+  static_cast<void>(new auto(std::exchange(slots_, {})));
+  free_grants_.clear();
+  free_slots_.clear();
 }
 
 void Exchange::copy_own_block() const {
@@ -52,7 +61,9 @@ void Exchange::copy_own_block() const {
 int Exchange::go_on(Waiting& waiting) {
   if (encode_bytes_ == 0 && protocol_.all_started() && waiting.may_block(requests_.active())) {
     library_finished_ = true;
-    return requests_.wait_for_all();
+    const int rc = requests_.wait_for_all();
+    if (rc == MPI_SUCCESS) requests_.forget_all();
+    return rc;
   }
   while (!done()) {
     waiting.note_library_look();

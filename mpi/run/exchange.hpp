@@ -38,6 +38,7 @@ class Exchange final : public Runner {
     CodingTerms coding;
   };
   Exchange(MPI_Comm comm, int rank, int size, const Options& options);
+  ~Exchange() override { let_go(); }
 
   /// Says what the next runs exchange: the blocks of `problem` (an alltoallv). The problem and the steps must stay
   /// while they run.
@@ -55,6 +56,7 @@ class Exchange final : public Runner {
   [[nodiscard]] std::int64_t scratch_bytes() const override { return 0; }
   int begin(const Binding& binding) override;
   [[nodiscard]] bool done() const override { return library_finished_ || protocol_.done(); }
+  [[nodiscard]] bool any_under_way() const override { return requests_.active() > 0; }
 
  private:
   using Action = CreditExchange::Action;
@@ -66,6 +68,7 @@ class Exchange final : public Runner {
   };
 
   int go_on(Waiting& waiting) override;
+  void let_go();
   int start_all();
   int start(const Action& action);
   int start_data(const Action& action, bool sends);

@@ -65,7 +65,7 @@ int Executor::move_on(Waiting& waiting) {
   while (!done()) {
     // The in-process verifier excludes schedules that get stuck; if one still does, an error is better than an endless
     // loop.
-    if (is_stuck()) return MPI_ERR_INTERN;
+    if (!any_under_way()) return MPI_ERR_INTERN;
     bool moved = false;
     const bool blocks = only_waits_ && messages_.only_in_library() && waiting.may_block(messages_.active());
     if (const int rc = blocks ? wait_for_all(moved) : look(waiting, moved); rc != MPI_SUCCESS) return rc;

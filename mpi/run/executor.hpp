@@ -60,6 +60,7 @@ class Executor final : public Runner {
   [[nodiscard]] std::int64_t scratch_bytes() const override { return schedule_.scratch_bytes(); }
   int begin(const Binding& binding) override;
   [[nodiscard]] bool done() const override { return progress_.done(); }
+  [[nodiscard]] bool any_under_way() const override { return messages_.active() > 0 || (carrier_ && carrier_->busy()); }
 
  private:
   using Piece = Progress::Piece;
@@ -77,7 +78,6 @@ class Executor final : public Runner {
   [[nodiscard]] bool is_carried(OpId id, const Op& op) const {
     return op.group >= 0 && carrier_ && carrier_->carries(id);
   }
-  [[nodiscard]] bool is_stuck() const { return messages_.active() == 0 && !(carrier_ && carrier_->busy()); }
 
   Schedule schedule_;
   Progress progress_;

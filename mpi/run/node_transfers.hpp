@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <utility>
 #include <vector>
 
 #include "shm/messenger.hpp"
@@ -26,6 +27,14 @@ class NodeTransfers {
   [[nodiscard]] bool any_ended() const { return !ended_.empty(); }
   [[nodiscard]] bool failed() const { return messenger_->failed(); }
   void look_for_lost_ranks() { messenger_->look_for_lost_ranks(); }
+
+  /// Leaves all that are under way to the messenger, which still knows where they are.
+  void forget_all() {
+    if (active() == 0) return;
+    static_cast<void>(new auto(std::move(entries_)));
+    entries_.clear();
+    for (auto* const each : {&free_, &active_, &ended_}) each->clear();
+  }
 
   /// Starts a transfer with the rank of this index on the node.
   void start(const Owner& owner, bool sends, int peer, int tag, std::byte* at, std::size_t bytes) {

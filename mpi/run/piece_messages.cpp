@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <string>
 
 #include "antiphon/slot.hpp"
 #include "call/long_type.hpp"
 #include "job/clock.hpp"
+#include "job/error_text.hpp"
 #include "job/progress.hpp"
 #include "run/library_progress.hpp"
 
@@ -26,11 +28,18 @@ bool any_encoded(const Schedule& schedule) {
   return std::any_of(ops.begin(), ops.end(), [](const Op& op) { return op.encoded; });
 }
 
+bool is_received_in_pieces(const Op& op) { return op.kind == OpKind::recv && !op.encoded && op.pieces() > 1; }
+
+bool any_in_pieces(const Schedule& schedule) {
+  const auto ops = schedule.ops();
+  return std::any_of(ops.begin(), ops.end(), is_received_in_pieces);
+}
+
 }  // namespace
 
 PieceMessages::PieceMessages(const Schedule& schedule, MPI_Comm comm, const Terms& terms)
     : schedule_(schedule), comm_(comm), tag_base_(terms.tag_base), rank_(terms.rank), node_of_rank_(terms.node_of_rank),
-      encoded_(any_encoded(schedule)) {}
+      encoded_(any_encoded(schedule)), in_pieces_(any_in_pieces(schedule)) {}
 
 std::byte* PieceMessages::memory_of(const Piece& piece) const {
   const Op& op = schedule_.ops()[piece.op];
@@ -118,6 +127,25 @@ void PieceMessages::note_frame_lengths() {
     PMPI_Get_count(&status, MPI_BYTE, &received_bytes);
     slot::set_frame_length(memory_of(message.piece), received_bytes);
   });
+}
+
+/// Finds a message that is shorter than its piece. The sender has counted fewer bytes then, and the pieces behind this
+/// one never come.
+int PieceMessages::look_for_short_pieces() {
+  int rc = MPI_SUCCESS;
+  if (!in_pieces_) return rc;
+  requests_.each_status([&](const Message& message, const MPI_Status& status) {
+    const Op& op = schedule_.ops()[message.piece.op];
+    if (rc != MPI_SUCCESS || !is_received_in_pieces(op) || message.piece.index + 1 == op.pieces()) return;
+    MPI_Count bytes = 0;
+    PMPI_Get_elements_x(&status, MPI_BYTE, &bytes);
+    const std::int64_t expected = op.piece_size(message.piece.index);
+    if (bytes >= expected) return;
+    requests_.cancel_receives([&](const Message& other) { return other.piece.op == message.piece.op; });
+    rc = error_of_counts("rank " + std::to_string(op.peer) + " sent a message of " + std::to_string(bytes) +
+                         " bytes, one of " + std::to_string(expected) + " was expected");
+  });
+  return rc;
 }
 
 }  // namespace antiphon::mpi

@@ -30,7 +30,7 @@ class PieceMessages {
   PieceMessages(const Schedule& schedule, MPI_Comm comm, const Terms& terms);
 
   /// Reserves room for this many messages at a time.
-  void reserve(std::size_t messages) { requests_.reserve(messages, encoded_); }
+  void reserve(std::size_t messages) { requests_.reserve(messages, encoded_ || in_pieces_); }
   /// Adds this to all tags from now on.
   void use_tags(int tag_base) { tag_base_ = tag_base; }
   /// Sends pieces through this memory from now on, where it reaches; null: as the library's messages. All ranks of the
@@ -41,7 +41,9 @@ class PieceMessages {
   }
   void begin(const Binding& binding) {
     binding_ = &binding;
+    // Of a run that has failed, some may be under way.
     requests_.forget_all();
+    transfers_.forget_all();
     looks_in_vain_ = 0;
   }
 
@@ -58,6 +60,7 @@ class PieceMessages {
   template <class Finish>
   int retire(Finish&& finish) {
     note_frame_lengths();
+    if (const int rc = look_for_short_pieces(); rc != MPI_SUCCESS) return rc;
     const int rc = requests_.retire([&](const Message& message) { return finish(message.piece); });
     return rc == MPI_SUCCESS ? transfers_.retire(finish) : rc;
   }
@@ -81,13 +84,15 @@ class PieceMessages {
   [[nodiscard]] bool uses_memory(const Op& op, int peer) const;
   int note_look_in_vain();
   void note_frame_lengths();
+  int look_for_short_pieces();
 
   const Schedule& schedule_;
   MPI_Comm comm_;
   int tag_base_;
   int rank_;
   const std::vector<int>* node_of_rank_;
-  bool encoded_;  ///< some messages carry encoded data
+  bool encoded_;    ///< some messages carry encoded data
+  bool in_pieces_;  ///< something is received in several pieces
   const Binding* binding_ = nullptr;
   Requests<Message> requests_;
   NodeMemory* memory_ = nullptr;

@@ -62,6 +62,16 @@ class Requests {
       see(owners_[static_cast<std::size_t>(ended_[i])], statuses_[i]);
   }
 
+  /// Calls off the receives whose owners are of this kind: what they wait for never comes.
+  template <class Is>
+  void cancel_receives(Is&& is_one) {
+    for (std::size_t i = 0; i < active_; ++i) {
+      if (requests_[i] == MPI_REQUEST_NULL || !is_one(owners_[i])) continue;
+      PMPI_Cancel(&requests_[i]);
+      PMPI_Request_free(&requests_[i]);
+    }
+  }
+
   /// Frees the slots of ended requests and calls finish(owner) for each, which may add requests and returns an MPI
   /// error code.
   template <class Finish>

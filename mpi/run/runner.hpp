@@ -53,6 +53,9 @@ class Runner {
   /// Starts what can be started. The binding and its data must stay until done().
   virtual int begin(const Binding& binding) = 0;
   [[nodiscard]] virtual bool done() const = 0;
+  /// Tells whether messages are under way. After an error they may still use the binding's data, which must stay; the
+  /// runner can begin again with other data.
+  [[nodiscard]] virtual bool any_under_way() const = 0;
 
   /// Advances as far as it can without waiting.
   int advance() {
