@@ -89,6 +89,8 @@ def c_wrapper(procedure: Procedure, large: bool) -> str:
     separator = ",\n                "
     lines += [f"  return watch({{{separator.join(initialisers)}}},"]
     framed = f"framed::{short_name(procedure)}({arguments})"
+    if "comm" in names:
+        framed = f"framed::guarded(comm, [&] {{ return {framed}; }})"
     lines += [
         f"               [&] {{ return framing() ? {framed}",
         f"                                       : next({arguments}); }});",

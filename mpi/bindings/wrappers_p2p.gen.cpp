@@ -18,7 +18,7 @@ static int do_Send(decltype(library.Send) next, const void* buf, int count, MPI_
                 .buffer = buf,
                 .count = count,
                 .type = datatype},
-               [&] { return framing() ? framed::send(buf, count, datatype, dest, tag, comm)
+               [&] { return framing() ? framed::guarded(comm, [&] { return framed::send(buf, count, datatype, dest, tag, comm); })
                                        : next(buf, count, datatype, dest, tag, comm); });
 }
 ANTIPHON_ENTRY_POINTS(Send, (Word buf, Word count, Word datatype, Word dest, Word tag, Word comm), buf, count, datatype, dest, tag, comm)
@@ -33,7 +33,7 @@ static int do_Bsend(decltype(library.Bsend) next, const void* buf, int count, MP
                 .buffer = buf,
                 .count = count,
                 .type = datatype},
-               [&] { return framing() ? framed::bsend(buf, count, datatype, dest, tag, comm)
+               [&] { return framing() ? framed::guarded(comm, [&] { return framed::bsend(buf, count, datatype, dest, tag, comm); })
                                        : next(buf, count, datatype, dest, tag, comm); });
 }
 ANTIPHON_ENTRY_POINTS(Bsend, (Word buf, Word count, Word datatype, Word dest, Word tag, Word comm), buf, count, datatype, dest, tag, comm)
@@ -47,7 +47,7 @@ static int do_Ssend(decltype(library.Ssend) next, const void* buf, int count, MP
                 .buffer = buf,
                 .count = count,
                 .type = datatype},
-               [&] { return framing() ? framed::ssend(buf, count, datatype, dest, tag, comm)
+               [&] { return framing() ? framed::guarded(comm, [&] { return framed::ssend(buf, count, datatype, dest, tag, comm); })
                                        : next(buf, count, datatype, dest, tag, comm); });
 }
 ANTIPHON_ENTRY_POINTS(Ssend, (Word buf, Word count, Word datatype, Word dest, Word tag, Word comm), buf, count, datatype, dest, tag, comm)
@@ -62,7 +62,7 @@ static int do_Rsend(decltype(library.Rsend) next, const void* buf, int count, MP
                 .buffer = buf,
                 .count = count,
                 .type = datatype},
-               [&] { return framing() ? framed::rsend(buf, count, datatype, dest, tag, comm)
+               [&] { return framing() ? framed::guarded(comm, [&] { return framed::rsend(buf, count, datatype, dest, tag, comm); })
                                        : next(buf, count, datatype, dest, tag, comm); });
 }
 ANTIPHON_ENTRY_POINTS(Rsend, (Word buf, Word count, Word datatype, Word dest, Word tag, Word comm), buf, count, datatype, dest, tag, comm)
@@ -79,7 +79,7 @@ static int do_Isend(decltype(library.Isend) next, const void* buf, int count, MP
                 .type = datatype,
                 .requests = request,
                 .request_count = 1},
-               [&] { return framing() ? framed::isend(buf, count, datatype, dest, tag, comm, request)
+               [&] { return framing() ? framed::guarded(comm, [&] { return framed::isend(buf, count, datatype, dest, tag, comm, request); })
                                        : next(buf, count, datatype, dest, tag, comm, request); });
 }
 ANTIPHON_ENTRY_POINTS(Isend, (Word buf, Word count, Word datatype, Word dest, Word tag, Word comm, Word request), buf, count, datatype, dest, tag, comm, request)
@@ -96,7 +96,7 @@ static int do_Ibsend(decltype(library.Ibsend) next, const void* buf, int count, 
                 .type = datatype,
                 .requests = request,
                 .request_count = 1},
-               [&] { return framing() ? framed::ibsend(buf, count, datatype, dest, tag, comm, request)
+               [&] { return framing() ? framed::guarded(comm, [&] { return framed::ibsend(buf, count, datatype, dest, tag, comm, request); })
                                        : next(buf, count, datatype, dest, tag, comm, request); });
 }
 ANTIPHON_ENTRY_POINTS(Ibsend, (Word buf, Word count, Word datatype, Word dest, Word tag, Word comm, Word request), buf, count, datatype, dest, tag, comm, request)
@@ -113,7 +113,7 @@ static int do_Issend(decltype(library.Issend) next, const void* buf, int count, 
                 .type = datatype,
                 .requests = request,
                 .request_count = 1},
-               [&] { return framing() ? framed::issend(buf, count, datatype, dest, tag, comm, request)
+               [&] { return framing() ? framed::guarded(comm, [&] { return framed::issend(buf, count, datatype, dest, tag, comm, request); })
                                        : next(buf, count, datatype, dest, tag, comm, request); });
 }
 ANTIPHON_ENTRY_POINTS(Issend, (Word buf, Word count, Word datatype, Word dest, Word tag, Word comm, Word request), buf, count, datatype, dest, tag, comm, request)
@@ -130,7 +130,7 @@ static int do_Irsend(decltype(library.Irsend) next, const void* buf, int count, 
                 .type = datatype,
                 .requests = request,
                 .request_count = 1},
-               [&] { return framing() ? framed::irsend(buf, count, datatype, dest, tag, comm, request)
+               [&] { return framing() ? framed::guarded(comm, [&] { return framed::irsend(buf, count, datatype, dest, tag, comm, request); })
                                        : next(buf, count, datatype, dest, tag, comm, request); });
 }
 ANTIPHON_ENTRY_POINTS(Irsend, (Word buf, Word count, Word datatype, Word dest, Word tag, Word comm, Word request), buf, count, datatype, dest, tag, comm, request)
@@ -146,7 +146,7 @@ static int do_Send_init(decltype(library.Send_init) next, const void* buf, int c
                 .type = datatype,
                 .requests = request,
                 .request_count = 1},
-               [&] { return framing() ? framed::send_init(buf, count, datatype, dest, tag, comm, request)
+               [&] { return framing() ? framed::guarded(comm, [&] { return framed::send_init(buf, count, datatype, dest, tag, comm, request); })
                                        : next(buf, count, datatype, dest, tag, comm, request); });
 }
 ANTIPHON_ENTRY_POINTS(Send_init, (Word buf, Word count, Word datatype, Word dest, Word tag, Word comm, Word request), buf, count, datatype, dest, tag, comm, request)
@@ -162,7 +162,7 @@ static int do_Bsend_init(decltype(library.Bsend_init) next, const void* buf, int
                 .type = datatype,
                 .requests = request,
                 .request_count = 1},
-               [&] { return framing() ? framed::bsend_init(buf, count, datatype, dest, tag, comm, request)
+               [&] { return framing() ? framed::guarded(comm, [&] { return framed::bsend_init(buf, count, datatype, dest, tag, comm, request); })
                                        : next(buf, count, datatype, dest, tag, comm, request); });
 }
 ANTIPHON_ENTRY_POINTS(Bsend_init, (Word buf, Word count, Word datatype, Word dest, Word tag, Word comm, Word request), buf, count, datatype, dest, tag, comm, request)
@@ -178,7 +178,7 @@ static int do_Ssend_init(decltype(library.Ssend_init) next, const void* buf, int
                 .type = datatype,
                 .requests = request,
                 .request_count = 1},
-               [&] { return framing() ? framed::ssend_init(buf, count, datatype, dest, tag, comm, request)
+               [&] { return framing() ? framed::guarded(comm, [&] { return framed::ssend_init(buf, count, datatype, dest, tag, comm, request); })
                                        : next(buf, count, datatype, dest, tag, comm, request); });
 }
 ANTIPHON_ENTRY_POINTS(Ssend_init, (Word buf, Word count, Word datatype, Word dest, Word tag, Word comm, Word request), buf, count, datatype, dest, tag, comm, request)
@@ -194,7 +194,7 @@ static int do_Rsend_init(decltype(library.Rsend_init) next, const void* buf, int
                 .type = datatype,
                 .requests = request,
                 .request_count = 1},
-               [&] { return framing() ? framed::rsend_init(buf, count, datatype, dest, tag, comm, request)
+               [&] { return framing() ? framed::guarded(comm, [&] { return framed::rsend_init(buf, count, datatype, dest, tag, comm, request); })
                                        : next(buf, count, datatype, dest, tag, comm, request); });
 }
 ANTIPHON_ENTRY_POINTS(Rsend_init, (Word buf, Word count, Word datatype, Word dest, Word tag, Word comm, Word request), buf, count, datatype, dest, tag, comm, request)
@@ -210,7 +210,7 @@ static int do_Recv(decltype(library.Recv) next, void* buf, int count, MPI_Dataty
                 .count = count,
                 .type = datatype,
                 .statuses = room.get()},
-               [&] { return framing() ? framed::recv(buf, count, datatype, source, tag, comm, room.get())
+               [&] { return framing() ? framed::guarded(comm, [&] { return framed::recv(buf, count, datatype, source, tag, comm, room.get()); })
                                        : next(buf, count, datatype, source, tag, comm, room.get()); });
 }
 ANTIPHON_ENTRY_POINTS(Recv, (Word buf, Word count, Word datatype, Word source, Word tag, Word comm, Word status), buf, count, datatype, source, tag, comm, status)
@@ -227,7 +227,7 @@ static int do_Irecv(decltype(library.Irecv) next, void* buf, int count, MPI_Data
                 .type = datatype,
                 .requests = request,
                 .request_count = 1},
-               [&] { return framing() ? framed::irecv(buf, count, datatype, source, tag, comm, request)
+               [&] { return framing() ? framed::guarded(comm, [&] { return framed::irecv(buf, count, datatype, source, tag, comm, request); })
                                        : next(buf, count, datatype, source, tag, comm, request); });
 }
 ANTIPHON_ENTRY_POINTS(Irecv, (Word buf, Word count, Word datatype, Word source, Word tag, Word comm, Word request), buf, count, datatype, source, tag, comm, request)
@@ -243,7 +243,7 @@ static int do_Recv_init(decltype(library.Recv_init) next, void* buf, int count, 
                 .type = datatype,
                 .requests = request,
                 .request_count = 1},
-               [&] { return framing() ? framed::recv_init(buf, count, datatype, source, tag, comm, request)
+               [&] { return framing() ? framed::guarded(comm, [&] { return framed::recv_init(buf, count, datatype, source, tag, comm, request); })
                                        : next(buf, count, datatype, source, tag, comm, request); });
 }
 ANTIPHON_ENTRY_POINTS(Recv_init, (Word buf, Word count, Word datatype, Word source, Word tag, Word comm, Word request), buf, count, datatype, source, tag, comm, request)
@@ -294,7 +294,7 @@ static int do_Sendrecv(decltype(library.Sendrecv) next, const void* sendbuf, int
                 .recv_count = recvcount,
                 .recv_type = recvtype,
                 .statuses = room.get()},
-               [&] { return framing() ? framed::sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, room.get())
+               [&] { return framing() ? framed::guarded(comm, [&] { return framed::sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, room.get()); })
                                        : next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, room.get()); });
 }
 ANTIPHON_ENTRY_POINTS(Sendrecv, (Word sendbuf, Word sendcount, Word sendtype, Word dest, Word sendtag, Word recvbuf, Word recvcount, Word recvtype, Word source, Word recvtag, Word comm, Word status), sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status)
@@ -316,7 +316,7 @@ static int do_Sendrecv_replace(decltype(library.Sendrecv_replace) next, void* bu
                 .recv_count = count,
                 .recv_type = datatype,
                 .statuses = room.get()},
-               [&] { return framing() ? framed::sendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, room.get())
+               [&] { return framing() ? framed::guarded(comm, [&] { return framed::sendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, room.get()); })
                                        : next(buf, count, datatype, dest, sendtag, source, recvtag, comm, room.get()); });
 }
 ANTIPHON_ENTRY_POINTS(Sendrecv_replace, (Word buf, Word count, Word datatype, Word dest, Word sendtag, Word source, Word recvtag, Word comm, Word status), buf, count, datatype, dest, sendtag, source, recvtag, comm, status)
@@ -338,7 +338,7 @@ static int do_Isendrecv(decltype(library.Isendrecv) next, const void* sendbuf, i
                 .recv_type = recvtype,
                 .requests = request,
                 .request_count = 1},
-               [&] { return framing() ? framed::isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request)
+               [&] { return framing() ? framed::guarded(comm, [&] { return framed::isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request); })
                                        : next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request); });
 }
 ANTIPHON_ENTRY_POINTS(Isendrecv, (Word sendbuf, Word sendcount, Word sendtype, Word dest, Word sendtag, Word recvbuf, Word recvcount, Word recvtype, Word source, Word recvtag, Word comm, Word request), sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request)
@@ -360,7 +360,7 @@ static int do_Isendrecv_replace(decltype(library.Isendrecv_replace) next, void* 
                 .recv_type = datatype,
                 .requests = request,
                 .request_count = 1},
-               [&] { return framing() ? framed::isendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, request)
+               [&] { return framing() ? framed::guarded(comm, [&] { return framed::isendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, request); })
                                        : next(buf, count, datatype, dest, sendtag, source, recvtag, comm, request); });
 }
 ANTIPHON_ENTRY_POINTS(Isendrecv_replace, (Word buf, Word count, Word datatype, Word dest, Word sendtag, Word source, Word recvtag, Word comm, Word request), buf, count, datatype, dest, sendtag, source, recvtag, comm, request)
@@ -373,7 +373,7 @@ static int do_Probe(decltype(library.Probe) next, int source, int tag, MPI_Comm 
                 .peer = source,
                 .tag = tag,
                 .statuses = room.get()},
-               [&] { return framing() ? framed::probe(source, tag, comm, room.get())
+               [&] { return framing() ? framed::guarded(comm, [&] { return framed::probe(source, tag, comm, room.get()); })
                                        : next(source, tag, comm, room.get()); });
 }
 ANTIPHON_ENTRY_POINTS(Probe, (Word source, Word tag, Word comm, Word status), source, tag, comm, status)
@@ -387,7 +387,7 @@ static int do_Iprobe(decltype(library.Iprobe) next, int source, int tag, MPI_Com
                 .tag = tag,
                 .flag = flag,
                 .statuses = room.get()},
-               [&] { return framing() ? framed::iprobe(source, tag, comm, flag, room.get())
+               [&] { return framing() ? framed::guarded(comm, [&] { return framed::iprobe(source, tag, comm, flag, room.get()); })
                                        : next(source, tag, comm, flag, room.get()); });
 }
 ANTIPHON_ENTRY_POINTS(Iprobe, (Word source, Word tag, Word comm, Word flag, Word status), source, tag, comm, flag, status)
@@ -401,7 +401,7 @@ static int do_Mprobe(decltype(library.Mprobe) next, int source, int tag, MPI_Com
                 .tag = tag,
                 .message = message,
                 .statuses = room.get()},
-               [&] { return framing() ? framed::mprobe(source, tag, comm, message, room.get())
+               [&] { return framing() ? framed::guarded(comm, [&] { return framed::mprobe(source, tag, comm, message, room.get()); })
                                        : next(source, tag, comm, message, room.get()); });
 }
 ANTIPHON_ENTRY_POINTS(Mprobe, (Word source, Word tag, Word comm, Word message, Word status), source, tag, comm, message, status)
@@ -416,7 +416,7 @@ static int do_Improbe(decltype(library.Improbe) next, int source, int tag, MPI_C
                 .message = message,
                 .flag = flag,
                 .statuses = room.get()},
-               [&] { return framing() ? framed::improbe(source, tag, comm, flag, message, room.get())
+               [&] { return framing() ? framed::guarded(comm, [&] { return framed::improbe(source, tag, comm, flag, message, room.get()); })
                                        : next(source, tag, comm, flag, message, room.get()); });
 }
 ANTIPHON_ENTRY_POINTS(Improbe, (Word source, Word tag, Word comm, Word flag, Word message, Word status), source, tag, comm, flag, message, status)
@@ -634,7 +634,7 @@ static int do_Send_c(decltype(library.Send_c) next, const void* buf, MPI_Count c
                 .buffer = buf,
                 .count = count,
                 .type = datatype},
-               [&] { return framing() ? framed::send(buf, count, datatype, dest, tag, comm)
+               [&] { return framing() ? framed::guarded(comm, [&] { return framed::send(buf, count, datatype, dest, tag, comm); })
                                        : next(buf, count, datatype, dest, tag, comm); });
 }
 ANTIPHON_ENTRY_POINTS(Send_c, (Word buf, Word count, Word datatype, Word dest, Word tag, Word comm), buf, count, datatype, dest, tag, comm)
@@ -649,7 +649,7 @@ static int do_Bsend_c(decltype(library.Bsend_c) next, const void* buf, MPI_Count
                 .buffer = buf,
                 .count = count,
                 .type = datatype},
-               [&] { return framing() ? framed::bsend(buf, count, datatype, dest, tag, comm)
+               [&] { return framing() ? framed::guarded(comm, [&] { return framed::bsend(buf, count, datatype, dest, tag, comm); })
                                        : next(buf, count, datatype, dest, tag, comm); });
 }
 ANTIPHON_ENTRY_POINTS(Bsend_c, (Word buf, Word count, Word datatype, Word dest, Word tag, Word comm), buf, count, datatype, dest, tag, comm)
@@ -663,7 +663,7 @@ static int do_Ssend_c(decltype(library.Ssend_c) next, const void* buf, MPI_Count
                 .buffer = buf,
                 .count = count,
                 .type = datatype},
-               [&] { return framing() ? framed::ssend(buf, count, datatype, dest, tag, comm)
+               [&] { return framing() ? framed::guarded(comm, [&] { return framed::ssend(buf, count, datatype, dest, tag, comm); })
                                        : next(buf, count, datatype, dest, tag, comm); });
 }
 ANTIPHON_ENTRY_POINTS(Ssend_c, (Word buf, Word count, Word datatype, Word dest, Word tag, Word comm), buf, count, datatype, dest, tag, comm)
@@ -678,7 +678,7 @@ static int do_Rsend_c(decltype(library.Rsend_c) next, const void* buf, MPI_Count
                 .buffer = buf,
                 .count = count,
                 .type = datatype},
-               [&] { return framing() ? framed::rsend(buf, count, datatype, dest, tag, comm)
+               [&] { return framing() ? framed::guarded(comm, [&] { return framed::rsend(buf, count, datatype, dest, tag, comm); })
                                        : next(buf, count, datatype, dest, tag, comm); });
 }
 ANTIPHON_ENTRY_POINTS(Rsend_c, (Word buf, Word count, Word datatype, Word dest, Word tag, Word comm), buf, count, datatype, dest, tag, comm)
@@ -695,7 +695,7 @@ static int do_Isend_c(decltype(library.Isend_c) next, const void* buf, MPI_Count
                 .type = datatype,
                 .requests = request,
                 .request_count = 1},
-               [&] { return framing() ? framed::isend(buf, count, datatype, dest, tag, comm, request)
+               [&] { return framing() ? framed::guarded(comm, [&] { return framed::isend(buf, count, datatype, dest, tag, comm, request); })
                                        : next(buf, count, datatype, dest, tag, comm, request); });
 }
 ANTIPHON_ENTRY_POINTS(Isend_c, (Word buf, Word count, Word datatype, Word dest, Word tag, Word comm, Word request), buf, count, datatype, dest, tag, comm, request)
@@ -712,7 +712,7 @@ static int do_Ibsend_c(decltype(library.Ibsend_c) next, const void* buf, MPI_Cou
                 .type = datatype,
                 .requests = request,
                 .request_count = 1},
-               [&] { return framing() ? framed::ibsend(buf, count, datatype, dest, tag, comm, request)
+               [&] { return framing() ? framed::guarded(comm, [&] { return framed::ibsend(buf, count, datatype, dest, tag, comm, request); })
                                        : next(buf, count, datatype, dest, tag, comm, request); });
 }
 ANTIPHON_ENTRY_POINTS(Ibsend_c, (Word buf, Word count, Word datatype, Word dest, Word tag, Word comm, Word request), buf, count, datatype, dest, tag, comm, request)
@@ -729,7 +729,7 @@ static int do_Issend_c(decltype(library.Issend_c) next, const void* buf, MPI_Cou
                 .type = datatype,
                 .requests = request,
                 .request_count = 1},
-               [&] { return framing() ? framed::issend(buf, count, datatype, dest, tag, comm, request)
+               [&] { return framing() ? framed::guarded(comm, [&] { return framed::issend(buf, count, datatype, dest, tag, comm, request); })
                                        : next(buf, count, datatype, dest, tag, comm, request); });
 }
 ANTIPHON_ENTRY_POINTS(Issend_c, (Word buf, Word count, Word datatype, Word dest, Word tag, Word comm, Word request), buf, count, datatype, dest, tag, comm, request)
@@ -746,7 +746,7 @@ static int do_Irsend_c(decltype(library.Irsend_c) next, const void* buf, MPI_Cou
                 .type = datatype,
                 .requests = request,
                 .request_count = 1},
-               [&] { return framing() ? framed::irsend(buf, count, datatype, dest, tag, comm, request)
+               [&] { return framing() ? framed::guarded(comm, [&] { return framed::irsend(buf, count, datatype, dest, tag, comm, request); })
                                        : next(buf, count, datatype, dest, tag, comm, request); });
 }
 ANTIPHON_ENTRY_POINTS(Irsend_c, (Word buf, Word count, Word datatype, Word dest, Word tag, Word comm, Word request), buf, count, datatype, dest, tag, comm, request)
@@ -762,7 +762,7 @@ static int do_Send_init_c(decltype(library.Send_init_c) next, const void* buf, M
                 .type = datatype,
                 .requests = request,
                 .request_count = 1},
-               [&] { return framing() ? framed::send_init(buf, count, datatype, dest, tag, comm, request)
+               [&] { return framing() ? framed::guarded(comm, [&] { return framed::send_init(buf, count, datatype, dest, tag, comm, request); })
                                        : next(buf, count, datatype, dest, tag, comm, request); });
 }
 ANTIPHON_ENTRY_POINTS(Send_init_c, (Word buf, Word count, Word datatype, Word dest, Word tag, Word comm, Word request), buf, count, datatype, dest, tag, comm, request)
@@ -778,7 +778,7 @@ static int do_Bsend_init_c(decltype(library.Bsend_init_c) next, const void* buf,
                 .type = datatype,
                 .requests = request,
                 .request_count = 1},
-               [&] { return framing() ? framed::bsend_init(buf, count, datatype, dest, tag, comm, request)
+               [&] { return framing() ? framed::guarded(comm, [&] { return framed::bsend_init(buf, count, datatype, dest, tag, comm, request); })
                                        : next(buf, count, datatype, dest, tag, comm, request); });
 }
 ANTIPHON_ENTRY_POINTS(Bsend_init_c, (Word buf, Word count, Word datatype, Word dest, Word tag, Word comm, Word request), buf, count, datatype, dest, tag, comm, request)
@@ -794,7 +794,7 @@ static int do_Ssend_init_c(decltype(library.Ssend_init_c) next, const void* buf,
                 .type = datatype,
                 .requests = request,
                 .request_count = 1},
-               [&] { return framing() ? framed::ssend_init(buf, count, datatype, dest, tag, comm, request)
+               [&] { return framing() ? framed::guarded(comm, [&] { return framed::ssend_init(buf, count, datatype, dest, tag, comm, request); })
                                        : next(buf, count, datatype, dest, tag, comm, request); });
 }
 ANTIPHON_ENTRY_POINTS(Ssend_init_c, (Word buf, Word count, Word datatype, Word dest, Word tag, Word comm, Word request), buf, count, datatype, dest, tag, comm, request)
@@ -810,7 +810,7 @@ static int do_Rsend_init_c(decltype(library.Rsend_init_c) next, const void* buf,
                 .type = datatype,
                 .requests = request,
                 .request_count = 1},
-               [&] { return framing() ? framed::rsend_init(buf, count, datatype, dest, tag, comm, request)
+               [&] { return framing() ? framed::guarded(comm, [&] { return framed::rsend_init(buf, count, datatype, dest, tag, comm, request); })
                                        : next(buf, count, datatype, dest, tag, comm, request); });
 }
 ANTIPHON_ENTRY_POINTS(Rsend_init_c, (Word buf, Word count, Word datatype, Word dest, Word tag, Word comm, Word request), buf, count, datatype, dest, tag, comm, request)
@@ -826,7 +826,7 @@ static int do_Recv_c(decltype(library.Recv_c) next, void* buf, MPI_Count count, 
                 .count = count,
                 .type = datatype,
                 .statuses = room.get()},
-               [&] { return framing() ? framed::recv(buf, count, datatype, source, tag, comm, room.get())
+               [&] { return framing() ? framed::guarded(comm, [&] { return framed::recv(buf, count, datatype, source, tag, comm, room.get()); })
                                        : next(buf, count, datatype, source, tag, comm, room.get()); });
 }
 ANTIPHON_ENTRY_POINTS(Recv_c, (Word buf, Word count, Word datatype, Word source, Word tag, Word comm, Word status), buf, count, datatype, source, tag, comm, status)
@@ -843,7 +843,7 @@ static int do_Irecv_c(decltype(library.Irecv_c) next, void* buf, MPI_Count count
                 .type = datatype,
                 .requests = request,
                 .request_count = 1},
-               [&] { return framing() ? framed::irecv(buf, count, datatype, source, tag, comm, request)
+               [&] { return framing() ? framed::guarded(comm, [&] { return framed::irecv(buf, count, datatype, source, tag, comm, request); })
                                        : next(buf, count, datatype, source, tag, comm, request); });
 }
 ANTIPHON_ENTRY_POINTS(Irecv_c, (Word buf, Word count, Word datatype, Word source, Word tag, Word comm, Word request), buf, count, datatype, source, tag, comm, request)
@@ -859,7 +859,7 @@ static int do_Recv_init_c(decltype(library.Recv_init_c) next, void* buf, MPI_Cou
                 .type = datatype,
                 .requests = request,
                 .request_count = 1},
-               [&] { return framing() ? framed::recv_init(buf, count, datatype, source, tag, comm, request)
+               [&] { return framing() ? framed::guarded(comm, [&] { return framed::recv_init(buf, count, datatype, source, tag, comm, request); })
                                        : next(buf, count, datatype, source, tag, comm, request); });
 }
 ANTIPHON_ENTRY_POINTS(Recv_init_c, (Word buf, Word count, Word datatype, Word source, Word tag, Word comm, Word request), buf, count, datatype, source, tag, comm, request)
@@ -910,7 +910,7 @@ static int do_Sendrecv_c(decltype(library.Sendrecv_c) next, const void* sendbuf,
                 .recv_count = recvcount,
                 .recv_type = recvtype,
                 .statuses = room.get()},
-               [&] { return framing() ? framed::sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, room.get())
+               [&] { return framing() ? framed::guarded(comm, [&] { return framed::sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, room.get()); })
                                        : next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, room.get()); });
 }
 ANTIPHON_ENTRY_POINTS(Sendrecv_c, (Word sendbuf, Word sendcount, Word sendtype, Word dest, Word sendtag, Word recvbuf, Word recvcount, Word recvtype, Word source, Word recvtag, Word comm, Word status), sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status)
@@ -932,7 +932,7 @@ static int do_Sendrecv_replace_c(decltype(library.Sendrecv_replace_c) next, void
                 .recv_count = count,
                 .recv_type = datatype,
                 .statuses = room.get()},
-               [&] { return framing() ? framed::sendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, room.get())
+               [&] { return framing() ? framed::guarded(comm, [&] { return framed::sendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, room.get()); })
                                        : next(buf, count, datatype, dest, sendtag, source, recvtag, comm, room.get()); });
 }
 ANTIPHON_ENTRY_POINTS(Sendrecv_replace_c, (Word buf, Word count, Word datatype, Word dest, Word sendtag, Word source, Word recvtag, Word comm, Word status), buf, count, datatype, dest, sendtag, source, recvtag, comm, status)
@@ -954,7 +954,7 @@ static int do_Isendrecv_c(decltype(library.Isendrecv_c) next, const void* sendbu
                 .recv_type = recvtype,
                 .requests = request,
                 .request_count = 1},
-               [&] { return framing() ? framed::isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request)
+               [&] { return framing() ? framed::guarded(comm, [&] { return framed::isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request); })
                                        : next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request); });
 }
 ANTIPHON_ENTRY_POINTS(Isendrecv_c, (Word sendbuf, Word sendcount, Word sendtype, Word dest, Word sendtag, Word recvbuf, Word recvcount, Word recvtype, Word source, Word recvtag, Word comm, Word request), sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request)
@@ -976,7 +976,7 @@ static int do_Isendrecv_replace_c(decltype(library.Isendrecv_replace_c) next, vo
                 .recv_type = datatype,
                 .requests = request,
                 .request_count = 1},
-               [&] { return framing() ? framed::isendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, request)
+               [&] { return framing() ? framed::guarded(comm, [&] { return framed::isendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, request); })
                                        : next(buf, count, datatype, dest, sendtag, source, recvtag, comm, request); });
 }
 ANTIPHON_ENTRY_POINTS(Isendrecv_replace_c, (Word buf, Word count, Word datatype, Word dest, Word sendtag, Word source, Word recvtag, Word comm, Word request), buf, count, datatype, dest, sendtag, source, recvtag, comm, request)

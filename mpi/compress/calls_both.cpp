@@ -13,7 +13,8 @@ namespace antiphon::mpi {
 namespace {
 
 int receive(const ReceiveArguments& in, MPI_Status* status) {
-  return framed::recv(in.buffer, in.count, in.type, in.peer, in.tag, in.comm, status);
+  return framed::guarded(in.comm,
+                         [&] { return framed::recv(in.buffer, in.count, in.type, in.peer, in.tag, in.comm, status); });
 }
 
 /// Receives first, so that the buffer is known before anything can arrive; the send is already under way.

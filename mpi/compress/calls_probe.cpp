@@ -34,7 +34,12 @@ Place keep(Messages& messages, MPI_Message matched, const MPI_Status& status) {
   const Place place = messages.extracted.emplace(messages.extracted.end());
   *place = {status.MPI_SOURCE, status.MPI_TAG, bytes_in(status), Buffer(), messages.next_ticket++, true, matched};
   if (!is_frame_like(place->bytes)) return place;
-  place->data = Buffer(static_cast<std::size_t>(place->bytes));
+  try {
+    place->data = Buffer(static_cast<std::size_t>(place->bytes));
+  } catch (const OutOfMemory&) {
+    // The receive may still get the message, which the probe cannot tell the length of.
+    return place->error = MPI_ERR_NO_MEM, place;
+  }
   place->error = native::imrecv(place->data.data(), place->bytes, MPI_BYTE, &place->matched, &place->arriving);
   place->ready = place->error != MPI_SUCCESS;
   return place;
@@ -54,7 +59,7 @@ int take_in_order(Messages& messages, int source, int tag) {
     MPI_Message message = MPI_MESSAGE_NULL;
     MPI_Status status;
     int flag = 0;
-    const int code = PMPI_Improbe(source, MPI_ANY_TAG, messages.comm(), &flag, &message, &status);
+    const int code = PMPI_Improbe(source, messages.tag_before(tag), messages.comm(), &flag, &message, &status);
     if (code != MPI_SUCCESS || flag == 0) return code;
     keep(messages, message, status);
     if (status.MPI_TAG == tag) return MPI_SUCCESS;
@@ -257,9 +262,11 @@ int mrecv(void* buf, std::int64_t count, MPI_Datatype type, MPI_Message* message
   if (!let_go(*message, mine)) return native::mrecv(buf, count, type, message, status);
   *message = MPI_MESSAGE_NULL;
   const ReceiveArguments wanted{buf, count, type, mine.message.source, mine.message.tag, mine.messages->comm()};
-  auto receive = expect(wanted, *mine.messages);
-  if (!receive) return report(MPI_ERR_TYPE, MPI_SUCCESS, wanted.comm);
-  return receive_extracted(*receive, std::move(mine.message), status);
+  return guarded(wanted.comm, [&] {
+    auto receive = expect(wanted, *mine.messages);
+    if (!receive) return report(MPI_ERR_TYPE, MPI_SUCCESS, wanted.comm);
+    return receive_extracted(*receive, std::move(mine.message), status);
+  });
 }
 
 int imrecv(void* buf, std::int64_t count, MPI_Datatype type, MPI_Message* message, MPI_Request* request) {
@@ -267,12 +274,14 @@ int imrecv(void* buf, std::int64_t count, MPI_Datatype type, MPI_Message* messag
   if (!let_go(*message, mine)) return native::imrecv(buf, count, type, message, request);
   *message = MPI_MESSAGE_NULL;
   const ReceiveArguments wanted{buf, count, type, mine.message.source, mine.message.tag, mine.messages->comm()};
-  auto receive = expect(wanted, *mine.messages);
-  if (!receive) return report(MPI_ERR_TYPE, MPI_SUCCESS, wanted.comm);
-  std::unique_lock matching(mine.messages->matching);
-  const int result = begin_extracted(*receive, matching, std::move(mine.message), request);
-  if (result == MPI_SUCCESS) track_receive(std::move(receive), *request);
-  return result;
+  return guarded(wanted.comm, [&] {
+    auto receive = expect(wanted, *mine.messages);
+    if (!receive) return report(MPI_ERR_TYPE, MPI_SUCCESS, wanted.comm);
+    std::unique_lock matching(mine.messages->matching);
+    const int result = begin_extracted(*receive, matching, std::move(mine.message), request);
+    if (result == MPI_SUCCESS) track_receive(std::move(receive), *request);
+    return result;
+  });
 }
 
 bool is_own_message(MPI_Message message) {

@@ -109,6 +109,11 @@ int start_tracked(Tracked& t) {
   return result;
 }
 
+/// Does the same, and reports memory that is out.
+int start_guarded(Tracked& t) {
+  return framed::guarded(t.receive ? t.receive->wanted.comm : t.sends.comm, [&] { return start_tracked(t); });
+}
+
 /// A cancelled message that is a copy still continues, because later ones may build on it. The program need not wait
 /// for it, and learns that it was not cancelled.
 void give_up(Tracked& t) {
@@ -125,7 +130,7 @@ int start(MPI_Request* request) {
   tend_freed(false);
   auto tracked = take_to_start(*request);
   if (!tracked) return PMPI_Start(request);
-  const int result = start_tracked(*tracked);
+  const int result = start_guarded(*tracked);
   track(std::move(tracked));
   return result;
 }
@@ -142,7 +147,7 @@ int startall(int count, MPI_Request requests[]) {
   const auto start_receives = [&] {
     int result = MPI_SUCCESS;
     for (auto& receive : receives) {
-      if (result == MPI_SUCCESS) result = start_tracked(*receive);
+      if (result == MPI_SUCCESS) result = start_guarded(*receive);
       track(std::move(receive));
     }
     receives.clear();
@@ -154,7 +159,7 @@ int startall(int count, MPI_Request requests[]) {
     if (tracked && tracked->receive) {
       receives.push_back(std::move(tracked));
     } else if (tracked) {
-      result = start_tracked(*tracked);
+      result = start_guarded(*tracked);
       track(std::move(tracked));
     } else {
       result = start_receives();

@@ -17,7 +17,16 @@ void keep_until_sent(Parcel parcel, MPI_Request request) {
 }
 
 bool start_framed(const SendArguments& message, Parcel& parcel, MPI_Request* request, int& result) {
-  return dispatch(message, parcel, result, [&](const Wire& wire) { return post(wire, message, request); });
+  int failure = MPI_SUCCESS;
+  {
+    const outgoing::Prepared prepared(message, parcel);
+    if (prepared.as_it_is()) return false;
+    failure = prepared.wire().code;
+    if (failure == MPI_SUCCESS) result = post(prepared.wire(), message, request);
+  }
+  // The error handler may never return, so no lock is held any more.
+  if (failure != MPI_SUCCESS) result = report(failure, MPI_SUCCESS, message.comm);
+  return true;
 }
 
 namespace framed {

@@ -134,6 +134,7 @@ void stop_framing() {
   if (!framing()) return;
   tend_freed(true);
   reap_side_messages(true);
+  receive_last_news();
   framing_state.on.store(false, std::memory_order_relaxed);
   watch_for(WatchReason::framing, false);
   Messages::release();

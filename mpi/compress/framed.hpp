@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // These are the point-to-point calls while messages may be framed. Names and arguments are the standard's, with 64-bit
-// counts. Statuses are never MPI_STATUS(ES)_IGNORE.
+// counts. Statuses are never MPI_STATUS(ES)_IGNORE. Those with a communicator may throw OutOfMemory.
 #pragma once
 
 #include <mpi.h>
@@ -9,8 +9,20 @@
 
 #include "compress/framing.hpp"
 #include "compress/native.hpp"
+#include "compress/pool.hpp"
 
 namespace antiphon::mpi::framed {
+
+/// Runs a call of these, and makes of memory that is out an MPI error of the communicator: the caller may be in C.
+template <class Run>
+int guarded(MPI_Comm comm, Run&& run) {
+  try {
+    return run();
+  } catch (const OutOfMemory&) {
+  }
+  const int handled = PMPI_Comm_call_errhandler(comm, MPI_ERR_NO_MEM);
+  return handled != MPI_SUCCESS ? handled : MPI_ERR_NO_MEM;
+}
 
 int send_as(SendMode mode, const void* buf, std::int64_t count, MPI_Datatype type, int dest, int tag, MPI_Comm comm);
 int isend_as(SendMode mode, const void* buf, std::int64_t count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,

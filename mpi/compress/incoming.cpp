@@ -6,7 +6,11 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <map>
+#include <mutex>
+#include <new>
 #include <string>
+#include <utility>
 
 #include "compress/cost.hpp"
 #include "compress/damage.hpp"
@@ -16,6 +20,7 @@
 #include "compress/mark.hpp"
 #include "job/clock.hpp"
 #include "job/devices.hpp"
+#include "job/errors_return.hpp"
 
 namespace antiphon::mpi {
 
@@ -32,14 +37,18 @@ bool help_earlier(Messages& messages, std::uint64_t ticket, int source, int tag)
   Receive* ready = nullptr;
   bool some = false;
   MPI_Status status{};
+  int code = MPI_SUCCESS;
   {
     const std::lock_guard lock(messages.matching);
+    // Where a receive has failed, MPICH tells these at each look. The program hears of it when it asks for the receive.
+    const ErrorsReturn world_returns(MPI_COMM_WORLD);
+    const ErrorsReturn self_returns(MPI_COMM_SELF);
     for (Receive* r : messages.under_way) {
       if (r->ticket >= ticket || r->state == Receive::State::finished || !may_match(*r, source, tag)) continue;
       some = true;
       if (r->state != Receive::State::posted || r->request == MPI_REQUEST_NULL) continue;
       int flag = 0;
-      PMPI_Request_get_status(r->request, &flag, &status);
+      code = PMPI_Request_get_status(r->request, &flag, &status);
       if (flag == 0) continue;
       ready = r;
       ready->state = Receive::State::finishing;
@@ -47,7 +56,7 @@ bool help_earlier(Messages& messages, std::uint64_t ticket, int source, int tag)
     }
   }
   if (ready != nullptr) {
-    ready->error = finish(*ready, status, MPI_SUCCESS);
+    ready->error = finish(*ready, status, code);
     ready->status = status;
     const std::lock_guard lock(messages.matching);
     ready->state = Receive::State::finished;
@@ -84,13 +93,50 @@ codec::Error decode(const Origin& origin, codec::ConstBytes frame, codec::Bytes 
   }
 }
 
+/// Holds the side messages that came before one with the same tag that was asked for, by sender and number.
+class EarlySides {
+ public:
+  void put(int sender, const SideMessage& side) {
+    const std::lock_guard lock(mutex_);
+    sides_.emplace(std::pair(sender, side.number), side);
+  }
+  bool take(int sender, std::uint32_t number, SideMessage& side) {
+    const std::lock_guard lock(mutex_);
+    const auto found = sides_.find({sender, number});
+    if (found == sides_.end()) return false;
+    side = found->second;
+    sides_.erase(found);
+    return true;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::pair<int, std::uint32_t>, SideMessage> sides_;
+};
+
+/// Receives a side message. Its tagged message may be the last of many that the program receives, so that others with
+/// the same tag come first. No lock is held meanwhile, because a callback of the program may receive messages, too.
+int receive_side(int sender, std::uint32_t number, SideMessage& side) {
+  static auto& early = *new EarlySides;
+  while (!early.take(sender, number, side)) {
+    int there = 0;
+    MPI_Message message = MPI_MESSAGE_NULL;
+    int code = PMPI_Improbe(sender, side_tag(number), framing_state.side, &there, &message, MPI_STATUS_IGNORE);
+    if (code == MPI_SUCCESS && there != 0) code = PMPI_Mrecv(&side, sizeof side, MPI_BYTE, &message, MPI_STATUS_IGNORE);
+    if (code != MPI_SUCCESS) return code;
+    if (there == 0) sched_yield();
+    else if (side.number == number) return MPI_SUCCESS;
+    else early.put(sender, side);
+  }
+  return MPI_SUCCESS;
+}
+
 /// Restores the first bytes of a tagged message, which came in a side message.
 int restore(const Origin& origin, std::byte* message, std::size_t bytes) {
   std::uint32_t number = 0;
   std::memcpy(&number, message + mark_bytes, sizeof number);
   SideMessage side;
-  const int code = PMPI_Recv(&side, sizeof side, MPI_BYTE, origin.messages.world_rank(origin.source), side_tag(number),
-                             framing_state.side, MPI_STATUS_IGNORE);
+  const int code = receive_side(origin.messages.world_rank(origin.source), number, side);
   if (code != MPI_SUCCESS) return code;
   std::memcpy(message, side.first, tagged_bytes);
   const bool keeps =
@@ -222,9 +268,7 @@ int collect(const Receive& r, std::int64_t bytes, Buffer& whole) {
   return pack(r.wanted.buffer, elements, r.wanted.type, r.info, whole.data());
 }
 
-}  // namespace
-
-int finish(Receive& r, MPI_Status& status, int code) {
+int complete(Receive& r, MPI_Status& status, int code) {
   if (code == MPI_SUCCESS && r.state == Receive::State::finished) {
     const int kept = status.MPI_ERROR;  // only some calls set it
     status = r.status;
@@ -259,6 +303,17 @@ int finish(Receive& r, MPI_Status& status, int code) {
   if (const int failure = restore(origin, arrived, static_cast<std::size_t>(wire)); failure != MPI_SUCCESS)
     return failure;
   return put_all(r, arrived, wire, status);
+}
+
+}  // namespace
+
+int finish(Receive& r, MPI_Status& status, int code) {
+  try {
+    return complete(r, status, code);
+  } catch (const std::bad_alloc&) {
+    report_loss(r.messages->world_rank(status.MPI_SOURCE));
+    return MPI_ERR_NO_MEM;
+  }
 }
 
 void fill_status(MPI_Status& status, int source, int tag, std::int64_t bytes) {

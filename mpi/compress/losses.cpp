@@ -6,6 +6,7 @@
 #include <atomic>
 #include <mutex>
 #include <set>
+#include <vector>
 
 #include "compress/framing.hpp"
 #include "compress/mark.hpp"
@@ -45,6 +46,24 @@ bool has_reported_loss(int world_rank) {
   const std::lock_guard lock(losses_mutex);
   static_cast<void>(look_for_news());
   return have_lost.count(world_rank) != 0;
+}
+
+void receive_last_news() {
+  const std::lock_guard lock(losses_mutex);
+  int some = told.empty() ? 0 : 1;
+  PMPI_Allreduce(MPI_IN_PLACE, &some, 1, MPI_INT, MPI_MAX, framing_state.side);
+  if (some == 0) return;
+  int ranks = 0;
+  PMPI_Comm_size(framing_state.side, &ranks);
+  std::vector<int> sent(static_cast<std::size_t>(ranks));
+  for (const int rank : told) sent[static_cast<std::size_t>(rank)] = 1;
+  int coming = 0;
+  int code = PMPI_Reduce_scatter_block(sent.data(), &coming, 1, MPI_INT, MPI_SUM, framing_state.side);
+  while (code == MPI_SUCCESS && have_lost.size() < static_cast<std::size_t>(coming)) {
+    MPI_Status status;
+    code = PMPI_Recv(nullptr, 0, MPI_BYTE, MPI_ANY_SOURCE, loss_tag, framing_state.side, &status);
+    if (code == MPI_SUCCESS) have_lost.insert(status.MPI_SOURCE);
+  }
 }
 
 void forget_losses() {

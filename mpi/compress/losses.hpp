@@ -9,6 +9,8 @@ namespace antiphon::mpi {
 void report_loss(int world_rank);
 /// Tells whether that process has reported a loss. Looks for such news first.
 bool has_reported_loss(int world_rank);
+/// Receives the news that nobody has looked for: MPICH does not end with any left. Collective over MPI_COMM_WORLD.
+void receive_last_news();
 void forget_losses();
 
 }  // namespace antiphon::mpi

@@ -72,9 +72,10 @@ inline std::size_t frame_length(const std::byte* wire, std::size_t length) {
 struct SideMessage {
   std::byte first[tagged_bytes];  ///< of the program's message
   std::byte head[8];              ///< of the codec's stored frame, if the receiver must keep the message; else zeros
+  std::uint32_t number;           ///< in the tagged message
 };
 
-/// Returns the side message's tag, for the number in the tagged message.
+/// Returns the side message's tag, for the number in the tagged message. Many numbers share one.
 inline int side_tag(std::uint32_t number) { return static_cast<int>(number % 0x7fff); }
 /// The news that a message is lost has this tag; every library has tags up to this one.
 inline constexpr int loss_tag = 0x7fff;

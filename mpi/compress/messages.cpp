@@ -5,6 +5,7 @@
 #include <array>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "compress/comm_being_freed.hpp"
 #include "compress/framing.hpp"
@@ -119,6 +120,7 @@ Messages::Messages(MPI_Comm comm) : comm_(comm) {
   // Messages are framed only if all processes on both sides belong to this job.
   eligible_ = !world_of_peer_.empty() && all_in_world(world_of_peer_) && all_in_world(world_ranks(comm));
   label_ = name_of(comm, peers());
+  if (eligible_) read_promises();
   out_.resize(world_of_peer_.size());
   in_.resize(world_of_peer_.size());
 }
@@ -130,6 +132,21 @@ Messages::~Messages() {
   for (Extracted& m : extracted) {
     if (!m.ready) keep_for_ever(std::move(m.data));
   }
+}
+
+void Messages::read_promises() {
+  MPI_Info info = MPI_INFO_NULL;
+  if (PMPI_Comm_get_info(comm_, &info) != MPI_SUCCESS) return;
+  const auto promised = [&](const char* key) {
+    std::array<char, 8> value{};
+    int found = 0;
+    PMPI_Info_get(info, key, static_cast<int>(value.size()) - 1, value.data(), &found);
+    return found != 0 && std::string_view(value.data()) == "true";
+  };
+  // A frame is shorter than the receive, and must be decoded in order.
+  sends_plain_ = promised("mpi_assert_exact_length") || promised("mpi_assert_allow_overtaking");
+  no_any_tag_ = promised("mpi_assert_no_any_tag");
+  PMPI_Info_free(&info);
 }
 
 void Messages::prepare() { PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_messages, &keyval, nullptr); }

@@ -92,6 +92,14 @@ class Messages : public std::enable_shared_from_this<Messages> {
   /// error handler, which may never return, so no lock may be held then.
   [[nodiscard]] bool may_bring(int source, int tag) const;
   [[nodiscard]] int peers() const { return static_cast<int>(world_of_peer_.size()); }
+  /// Reads what the program promises of its messages here (MPI-4's info keys mpi_assert_…).
+  void read_promises();
+  /// Tells whether no message of this process is framed, because a frame would break such a promise.
+  [[nodiscard]] bool sends_plain() const { return sends_plain_.load(std::memory_order_relaxed); }
+  /// Returns the tag by which messages that come before one with this tag are found.
+  [[nodiscard]] int tag_before(int tag) const {
+    return no_any_tag_.load(std::memory_order_relaxed) ? tag : MPI_ANY_TAG;
+  }
   /// Returns the peer's rank in MPI_COMM_WORLD.
   [[nodiscard]] int world_rank(int peer) const { return world_of_peer_[static_cast<std::size_t>(peer)]; }
   [[nodiscard]] const std::string& label() const { return label_; }
@@ -111,6 +119,8 @@ class Messages : public std::enable_shared_from_this<Messages> {
 
   MPI_Comm comm_;
   bool eligible_ = false;
+  std::atomic<bool> sends_plain_{false};
+  std::atomic<bool> no_any_tag_{false};
   std::string label_;
   std::vector<int> world_of_peer_;
   Mutex links_mutex_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <new>
 #include <vector>
 
 #include "codecs/frame/head.hpp"
@@ -105,6 +106,7 @@ Wire tagged(const std::byte* raw, std::size_t bytes, int world_peer, const std::
   const std::lock_guard lock(side_mutex);
   const std::uint32_t number = side_number++;
   std::memcpy(wire + mark_bytes, &number, sizeof number);
+  side->number = number;
   const int code =
       PMPI_Isend(side, sizeof *side, MPI_BYTE, world_peer, side_tag(number), framing_state.side, &post.request);
   if (code == MPI_SUCCESS) side_posts.push_back(std::move(post));
@@ -118,6 +120,16 @@ std::array<std::byte, codec::frame_overhead_bytes> as_stored(const codec::Frame&
   head.codec = codec::Id::stored;
   head.padded = false;
   return codec::bytes_of(head);
+}
+
+/// Makes the message travel as it is, although there is no memory to encode it. One that a receiver would take for a
+/// frame cannot be sent. The encoder may have counted it, so the link does without from now on.
+Wire without_memory(const SendArguments& m, const TypeInfo& info, OutLink& link, Parcel& parcel) {
+  link.encoder.reset();
+  parcel = Parcel();
+  Mark mark = Mark::none;
+  if (read_mark(m, info, mark) && mark == Mark::none) return {};
+  return {.code = MPI_ERR_NO_MEM};
 }
 
 bool is_kept(const codec::Frame& frame) {
@@ -178,7 +190,7 @@ class Encoding {
  private:
   Wire make() {
     // A probe takes frames out of the library, and that must not complete a synchronous send.
-    if (link_.encoder == nullptr || m_.mode == SendMode::synchronous) return plain();
+    if (link_.encoder == nullptr || messages_.sends_plain() || m_.mode == SendMode::synchronous) return plain();
     const double worth = worth_bytes_per_s();
     if (!framing_state.always && !can_pay(worth)) return plain();
     Policy& policy = policy_of_channel();
@@ -286,7 +298,11 @@ Prepared::Prepared(const SendArguments& message, Parcel& parcel) {
   }
   OutLink& link = messages->to(message.peer);
   lock_ = std::unique_lock(link.mutex);
-  wire_ = Encoding(near, *messages, link, info, parcel).run();
+  try {
+    wire_ = Encoding(near, *messages, link, info, parcel).run();
+  } catch (const std::bad_alloc&) {
+    wire_ = without_memory(near, info, link, parcel);
+  }
 }
 
 }  // namespace outgoing

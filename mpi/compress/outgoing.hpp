@@ -38,7 +38,7 @@ struct Wire {
   const std::byte* data = nullptr;
   int bytes = 0;
   bool has_gap = false;    ///< the last gap_bytes lie gap_bytes further on
-  int code = MPI_SUCCESS;  ///< otherwise why a message that goes with it could not be sent
+  int code = MPI_SUCCESS;  ///< otherwise why the message, or one that goes with it, cannot be sent
 };
 inline constexpr int gap_bytes = 16;
 
@@ -47,11 +47,12 @@ int post(const Wire& wire, const SendArguments& message, MPI_Request* request);
 
 namespace outgoing {
 
-/// Holds the link's lock, and what to send.
+/// Holds the link's lock, and what to send. The message must be handed to the library while it lives, because frames of
+/// a link must match in the order in which they were made.
 class Prepared {
  public:
   Prepared(const SendArguments& message, Parcel& parcel);
-  [[nodiscard]] bool as_it_is() const { return wire_.data == nullptr; }
+  [[nodiscard]] bool as_it_is() const { return wire_.data == nullptr && wire_.code == MPI_SUCCESS; }
   [[nodiscard]] const Wire& wire() const { return wire_; }
 
  private:
@@ -60,18 +61,6 @@ class Prepared {
 };
 
 }  // namespace outgoing
-
-/// Runs `post(wire)` if this message does not travel as it is; `result` is what `post` returned. Returns false if
-/// nothing was done and the program's own buffer must be sent. `post` must hand the message to the library before it
-/// returns, because frames of a link must match in the order in which they were made.
-template <class Post>
-bool dispatch(const SendArguments& message, Parcel& parcel, int& result, Post&& post) {
-  const outgoing::Prepared prepared(message, parcel);
-  if (prepared.as_it_is()) return false;
-  const Wire& wire = prepared.wire();
-  result = wire.code == MPI_SUCCESS ? post(wire) : wire.code;
-  return true;
-}
 
 /// Tells whether a persistent send's messages may ever be framed, and inspects its type.
 bool worth_tracking(const SendArguments& message, TypeInfo& info);

@@ -5,7 +5,6 @@
 #include <bit>
 #include <cstdlib>
 #include <mutex>
-#include <new>
 #include <vector>
 
 #include "compress/mutex.hpp"
@@ -36,7 +35,7 @@ Buffer::Buffer(std::size_t bytes) {
     }
   }
   data_ = static_cast<std::byte*>(std::aligned_alloc(64, std::size_t{1} << order_));
-  if (data_ == nullptr) throw std::bad_alloc();
+  if (data_ == nullptr) throw OutOfMemory();
 }
 
 void Buffer::reset() {

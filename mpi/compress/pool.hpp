@@ -3,11 +3,15 @@
 #pragma once
 
 #include <cstddef>
+#include <new>
 #include <utility>
 
 namespace antiphon::mpi {
 
-/// Holds at least `bytes` of memory from the pool, 64-byte aligned and not initialised.
+/// There is no memory for a buffer. Only Antiphon throws it, so that nothing of the program's is taken for it.
+struct OutOfMemory : std::bad_alloc {};
+
+/// Holds at least `bytes` of memory from the pool, 64-byte aligned and not initialised. Throws OutOfMemory.
 class Buffer {
  public:
   Buffer() = default;

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdio>
 #include <exception>
+#include <new>
 #include <string>
 
 #include "call/alias.hpp"
@@ -138,6 +139,10 @@ void after_init() {
     start_progress_thread();
     start_early_comms();
     world.active = true;
+  } catch (const std::bad_alloc&) {
+    // Other ranks may wait for this one, or count on what it does from here on. warn() takes memory.
+    std::fputs("antiphon: a rank has no memory left at its start; the run ends\n", stderr);
+    PMPI_Abort(MPI_COMM_WORLD, 1);
   } catch (const std::exception& e) {
     warn(std::string("not active: ") + e.what());
   }

@@ -7,6 +7,7 @@
 #include "antiphon.h"
 #include "antiphon/error.hpp"
 #include "antiphon/overrides.hpp"
+#include "compress/messages.hpp"
 #include "entry/comm_state.hpp"
 #include "job/warn.hpp"
 #include "job/world.hpp"
@@ -83,6 +84,8 @@ std::string apply_key(MPI_Comm comm, const Key& key) {
 
 void apply_info(MPI_Comm comm, MPI_Info info) {
   if (!world.active || info == MPI_INFO_NULL || comm == MPI_COMM_NULL) return;
+  const auto messages = framing() ? Messages::existing(comm) : nullptr;
+  if (messages) messages->read_promises();
   for (const Key& key : own_keys(info)) {
     const std::string why = apply_key(comm, key);
     if (why.empty()) continue;

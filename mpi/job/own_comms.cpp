@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/own_comms.hpp"
 
+#include "job/errors_return.hpp"
 #include "job/members.hpp"
 
 namespace antiphon::mpi {
@@ -13,13 +14,9 @@ MPI_Comm of_self;
 }  // namespace
 
 MPI_Comm create_comm(MPI_Comm from, MPI_Group group) {
-  MPI_Errhandler of_program = MPI_ERRHANDLER_NULL;
-  PMPI_Comm_get_errhandler(from, &of_program);
-  PMPI_Comm_set_errhandler(from, MPI_ERRORS_RETURN);
+  const ErrorsReturn errors_return(from);
   MPI_Comm made = MPI_COMM_NULL;
   const int rc = PMPI_Comm_create(from, group, &made);
-  PMPI_Comm_set_errhandler(from, of_program);
-  if (of_program != MPI_ERRORS_ARE_FATAL && of_program != MPI_ERRORS_RETURN) PMPI_Errhandler_free(&of_program);
   if (rc != MPI_SUCCESS || made == MPI_COMM_NULL) return MPI_COMM_NULL;
   PMPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN);
   return made;
