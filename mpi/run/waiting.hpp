@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <utility>
 
 #include "job/clock.hpp"
@@ -118,19 +117,20 @@ class StepPatience {
 
   void begin(double patience_s) {
     patience_s_ = patience_s;
-    idle_since_s_.reset();
+    idle_ = false;
   }
-  void note_move() { idle_since_s_.reset(); }
+  void note_move() { idle_ = false; }
   /// Notes that nothing has moved; returns whether that lasts too long.
   bool ends() {
     const double now = now_s();
-    if (!idle_since_s_) idle_since_s_ = now;
-    return now - *idle_since_s_ > patience_s_;
+    if (!std::exchange(idle_, true)) idle_since_s_ = now;
+    return now - idle_since_s_ > patience_s_;
   }
 
  private:
   double patience_s_ = 0;
-  std::optional<double> idle_since_s_;
+  bool idle_ = false;
+  double idle_since_s_ = 0;  ///< if idle_
 };
 
 }  // namespace antiphon::mpi
