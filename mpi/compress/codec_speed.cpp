@@ -7,11 +7,11 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <ctime>
 #include <span>
 
 #include "antiphon/codec.hpp"
 #include "job/clock.hpp"
+#include "job/wait_asleep.hpp"
 
 namespace antiphon::mpi {
 
@@ -24,7 +24,6 @@ constexpr int warm_up_rounds = 2, rounds = 7;
 constexpr std::int64_t most_ns = 8'000'000;
 /// So many nodes measure. More would say little more, and nodes that share a machine take their time from each other.
 constexpr int most_measuring = 4;
-constexpr long nap_ns = 200'000;
 
 /// A smooth field with noise in its last bits, so that neither predictions nor bit planes have an easy time.
 std::vector<double> sample_values() {
@@ -94,12 +93,7 @@ CodecSpeed measure_codecs(const std::vector<int>& node_of_rank) {
   std::array<double, 2> slowest{};
   MPI_Request request = MPI_REQUEST_NULL;
   PMPI_Iallreduce(mine.data(), slowest.data(), 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD, &request);
-  // Ranks that only wait sleep, so that they take no turns from those that measure.
-  for (int done = 0; done == 0;) {
-    PMPI_Test(&request, &done, MPI_STATUS_IGNORE);
-    const timespec nap{0, nap_ns};
-    if (done == 0) nanosleep(&nap, nullptr);
-  }
+  wait_asleep(request);
   return {slowest[0], slowest[1]};
 }
 

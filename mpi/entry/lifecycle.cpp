@@ -29,6 +29,7 @@
 #include "job/profile_store.hpp"
 #include "job/progress_hook.hpp"
 #include "job/static_variables.hpp"
+#include "job/wait_asleep.hpp"
 #include "job/warn.hpp"
 #include "job/world.hpp"
 #include "multicast/leaving.hpp"
@@ -57,10 +58,18 @@ bool is_first_start(StartedBy how) {
   return started_by.compare_exchange_strong(expected, how);
 }
 
+/// Waits for ranks that still work, perhaps on this rank's core: all that follows would wait for them without a sleep.
+void await_all_ranks() {
+  MPI_Request all_are_here = MPI_REQUEST_NULL;
+  if (PMPI_Ibarrier(MPI_COMM_WORLD, &all_are_here) == MPI_SUCCESS) wait_asleep(all_are_here);
+}
+
 /// Writes the summary and frees all communicators' state.
 void end() {
   if (!world.active) return;
   CommState::delete_unused();
+  drain_multicast();
+  await_all_ranks();
   stop_multicast();
   if (summary::enabled()) {
     summary::write({{"plan", plan_row, print_plan},

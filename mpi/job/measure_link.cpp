@@ -9,6 +9,7 @@
 #include "job/clock.hpp"
 #include "job/measure_port.hpp"
 #include "job/trains.hpp"
+#include "job/wait_asleep.hpp"
 #include "network/rate.hpp"
 
 namespace antiphon::mpi {

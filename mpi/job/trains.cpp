@@ -4,35 +4,16 @@
 #include <sched.h>
 
 #include <array>
-#include <ctime>
 
 #include "job/clock.hpp"
+#include "job/wait_asleep.hpp"
 
 namespace antiphon::mpi {
 
-namespace {
-
 using network::RateSeries;
-
-constexpr long nap_ns = 200'000;
-
-}  // namespace
-
-bool is_done(MPI_Request& request) {
-  int done = 0;
-  PMPI_Test(&request, &done, MPI_STATUS_IGNORE);
-  return done != 0;
-}
 
 void wait_busily(MPI_Request request) {
   while (!is_done(request)) sched_yield();
-}
-
-void wait_asleep(MPI_Request request) {
-  while (!is_done(request)) {
-    const timespec nap{0, nap_ns};
-    nanosleep(&nap, nullptr);
-  }
 }
 
 void ask_for_train(int sender, std::int64_t bytes) {

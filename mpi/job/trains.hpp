@@ -14,11 +14,8 @@ namespace antiphon::mpi {
 /// All ranks are still in MPI_Init, so no receive of the program can take these messages.
 inline constexpr int link_tag = 27183;
 
-bool is_done(MPI_Request& request);
-/// Polls, for those that measure.
+/// Polls, for those that measure; others call wait_asleep().
 void wait_busily(MPI_Request request);
-/// Sleeps between looks, so that a rank that only waits takes no turns from those that measure.
-void wait_asleep(MPI_Request request);
 
 /// Asks for a train of RateSeries::pieces messages, `bytes` long in all; 0 lets the sender go.
 void ask_for_train(int sender, std::int64_t bytes);

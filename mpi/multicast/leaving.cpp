@@ -64,13 +64,16 @@ bool go_on_leaving() {
   return list().empty();
 }
 
-void stop_multicast() {
+void drain_multicast() {
   if (world.settings.multicast == "off") return;
   go_on_leaving();
   for (const auto& group : multicast_table::all()) {
     if (!group->is_retired()) group->drain();
   }
-  PMPI_Barrier(MPI_COMM_WORLD);
+}
+
+void stop_multicast() {
+  if (world.settings.multicast == "off") return;
   const double give_up_s = now_s() + patience_s;
   while (!go_on_leaving() && now_s() < give_up_s) sched_yield();
   for (const auto& group : multicast_table::all()) group->close();

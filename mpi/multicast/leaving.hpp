@@ -18,8 +18,9 @@ void leave_later(MPI_Comm own, std::vector<std::shared_ptr<OpenGroup>> groups);
 /// wait. Returns whether none is left.
 bool go_on_leaving();
 
-/// Completes what is under way, then leaves all groups that are still open; called before MPI_Finalize. Collective over
-/// MPI_COMM_WORLD.
+/// Completes what is under way; called before MPI_Finalize.
+void drain_multicast();
+/// Leaves all groups that are still open, once all ranks have called drain_multicast().
 void stop_multicast();
 
 }  // namespace antiphon::mpi

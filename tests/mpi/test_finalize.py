@@ -67,6 +67,15 @@ def test_a_program_may_go_on_after_finalize_has_failed(
     assert result.text.count(" is done") == 2 and TOO_LONG not in result.text, result.text
 
 
+def test_ranks_in_finalize_leave_their_cores_to_one_that_works(
+    native: Mpi, compiled: Callable[..., Path], run_ranks: Callable[..., Any]
+) -> None:
+    """GIVEN a rank that works for 2 s more THEN another one in MPI_Finalize takes little processor time for waiting."""
+    result = run_ranks(native, 2, [compiled(native, [PROGRAMS / "idle_in_finalize.c"])])
+    assert result.returncode == 0, result.text
+    assert int(result.pairs("waited_ms")["waited_ms"]) < 500, result.text
+
+
 def test_ranks_wait_for_processes_that_they_have_spawned(native: Mpi, verified: Callable[..., Any]) -> None:
     """GIVEN ranks in MPI_Finalize that are connected to one that works THEN the run ends when that has ended."""
     verified(native, 2, "connected.c", limit_s=40, ANTIPHON_FINALIZE_SECONDS="1")
