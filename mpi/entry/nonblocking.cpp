@@ -79,8 +79,8 @@ Outcome attempt(const Call& given, CommState& state, MPI_Request* request) {
 
 Outcome start_nonblocking(const Call& call, MPI_Request* request) {
   if (!world.watches() || passed_calls::again(call)) return {};
-  Outcome outcome{.fate = Fate::foreign};
   const double began_s = summary::enabled() || trace::on() ? now_s() : 0;
+  Outcome outcome{.fate = Fate::foreign, .began_s = began_s};
   try {
     CommState* const state = CommState::of(call.comm);
     if (state == nullptr) return outcome;

@@ -122,3 +122,12 @@ def test_who_gives_the_core_away(native: Mpi, run: Callable[..., Any], library_d
     result = run(native, ranks=2, OMPI_MCA_mpi_yield_when_idle=library_does)
     waiting = result.fact("waiting")
     assert waiting["value"].startswith(who), waiting
+
+
+def test_time_of_nonblocking_calls_between_groups(
+    wheel: Mpi, compiled: Callable[..., Path], run_ranks: Callable[..., Any]
+) -> None:
+    result = run_ranks(wheel, RANKS, [compiled(wheel, [HERE / "programs" / "between_groups.c"])])
+    assert result.returncode == 0, result.text
+    (row,) = [row for row in result.calls("ibarrier") if row["calls"] == 3]
+    assert 0 < row["time_s"] < RANKS * result.summary["run_s"]
