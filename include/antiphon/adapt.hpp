@@ -67,6 +67,7 @@ class Turns {
     double expected_ns = 0;         ///< what a call by the way in use at first is expected to take; 0: not known
     double expected_other_ns = 0;   ///< the same of the contenders
     bool in_rows = false;           ///< calls may overlap
+    double lasting_row_ns = 0;      ///< shorter rows show only who is much faster; 0: all show the truth
   };
   explicit Turns(const Terms& terms);
 
@@ -132,10 +133,11 @@ class Turns {
     PairedTest test;
     double octaves = 0;  ///< sum of the logarithms of its times in the test, in nanoseconds
     Shown shown;
-    double assumed = 0;          ///< in octaves above the one in use, before there are pairs
-    bool glimpsed = false;       ///< a single call has shown what is assumed
-    std::uint64_t next_try = 0;  ///< number of calls before which it is not tried
-    int failures = 0;            ///< calls that it could not do, one after the other
+    double assumed = 0;            ///< in octaves above the one in use, before there are pairs
+    bool glimpsed = false;         ///< a single call has shown what is assumed
+    std::uint64_t next_try = 0;    ///< number of calls before which it is not tried
+    int failures = 0;              ///< calls that it could not do, one after the other
+    bool in_lasting_rows = false;  ///< shorter ones have shown it to be somewhat faster
 
     /// Returns one of which nothing is known but what is assumed.
     [[nodiscard]] static Contender again(double assumed, std::uint64_t next_try, bool glimpsed = true) {
@@ -170,6 +172,10 @@ class Turns {
   [[nodiscard]] double lead_loss() const { return lead_loss_ < 0 ? 2 * overlap_ : lead_loss_; }
   [[nodiscard]] double unit_loss_ns(const Contender& contender) const;
   [[nodiscard]] std::uint64_t unit_calls(const Contender& contender) const;
+  [[nodiscard]] std::uint64_t lasting_row() const;
+  [[nodiscard]] std::uint64_t row_of(const Contender& contender) const {
+    return contender.in_lasting_rows ? lasting_row() : row_;
+  }
   [[nodiscard]] std::optional<std::uint64_t> calls_before(const Contender& contender, int units, double most) const;
   void add_slot(std::uint64_t& call, std::uint64_t calls, int contender, bool leads = false);
   void add_unit(const Contender& contender, std::uint64_t first);
@@ -184,6 +190,7 @@ class Turns {
   std::vector<Contender> contenders_;
   std::uint64_t row_;      ///< calls of a time
   std::uint64_t lead_;     ///< calls from one way to the other
+  double lasting_row_ns_;  ///< as Terms
   int agreements_ = 0;     ///< the second one tells the overlap of the first
   double overlap_ = 0;     ///< calls by which the first rank is ahead of the last one
   double lead_loss_ = -1;  ///< what the leads of a unit took longer than usual, in calls; below 0: not known

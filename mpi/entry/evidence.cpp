@@ -19,6 +19,9 @@ namespace antiphon::mpi {
 namespace {
 
 constexpr double ns_per_s = 1e9;
+/// A rank that shares its core runs and waits in turns of some milliseconds. Calls in a row last longer than these, or
+/// most rows show only the turns in which it runs.
+constexpr double row_on_shared_cores_ns = 1e7;
 
 /// Tells whether some ranks may be through with a call long before others, so that calls in a row overlap.
 bool overlaps(Collective collective) {
@@ -47,12 +50,14 @@ Turns::Terms terms_for(const Evidence::Calls& calls, const CommShape& shape, Evi
   if (expected.in_use_s == 0 && knows_wire) expected.in_use_s = usual_share * (rounds_s + wire_s + messages_s);
   // Of a nonblocking call the model expects the whole time, not what is left of it.
   if (calls.nonblocking) expected = {};
+  const bool in_rows = !calls.nonblocking && overlaps(calls.collective);
   return {.contenders = ways,
           .first_round = static_cast<int>(std::min(most_calls, calls_needed)),
           .agreement_ns = static_cast<std::int64_t>(ns_per_s * agreement_s),
           .expected_ns = ns_per_s * expected.in_use_s,
           .expected_other_ns = ns_per_s * expected.other_s,
-          .in_rows = !calls.nonblocking && overlaps(calls.collective)};
+          .in_rows = in_rows,
+          .lasting_row_ns = in_rows && world.ranks_on_core > 1 ? row_on_shared_cores_ns : 0};
 }
 
 }  // namespace

@@ -37,6 +37,10 @@ constexpr double units_per_agreement = 4;  ///< for each call that agreeing take
 /// of the other way comes to its end, and the row begins to flow.
 constexpr std::uint64_t calls_in_row = 6;
 constexpr std::uint64_t calls_of_lead = 2;
+/// A row that lasts for some time has at most this many calls.
+constexpr std::uint64_t most_calls_in_row = 4096;
+/// Shorter rows are believed where one way is twice as fast: in octaves.
+constexpr double clear_in_short_rows = 1;
 /// After a comparison has ended, there must be so many times as many calls before the next.
 constexpr std::uint64_t back_off = 4;
 /// A way that could not do so many calls, one after the other, is not tried any more.
@@ -56,8 +60,9 @@ constexpr std::int64_t not_known = INT64_MAX;
 
 Turns::Turns(const Terms& terms)
     : contenders_(static_cast<std::size_t>(terms.contenders)), row_(terms.in_rows ? calls_in_row : 1),
-      lead_(terms.in_rows ? calls_of_lead : 0), least_agreement_ns_(terms.agreement_ns),
-      agreement_ns_(terms.agreement_ns), expected_ns_(terms.expected_ns), expected_other_ns_(terms.expected_other_ns) {
+      lead_(terms.in_rows ? calls_of_lead : 0), lasting_row_ns_(terms.lasting_row_ns),
+      least_agreement_ns_(terms.agreement_ns), agreement_ns_(terms.agreement_ns), expected_ns_(terms.expected_ns),
+      expected_other_ns_(terms.expected_other_ns) {
   for (Contender& c : contenders_) c.assumed = at_first;
   begin_round();
   // No call was seen yet, so this replaces the length that follows from their time.
@@ -170,7 +175,7 @@ void Turns::account() {
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const Slot& slot = slots_[i];
     if (time_of(i) <= 0 || (slot.contender == in_use_ && !slot.leads)) continue;
-    const double most_ns = most_ratio * typical_ns_ * static_cast<double>(row_);
+    const double most_ns = most_ratio * typical_ns_ * static_cast<double>(std::max(row_, slot.calls));
     const double more_ns =
         std::min(static_cast<double>(time_of(i)), most_ns) - typical_ns_ * static_cast<double>(slot.calls);
     lost_ns += more_ns;
@@ -198,7 +203,7 @@ void Turns::compare_with_expectations() {
 bool Turns::watch() {
   bool changed = false;
   for (const std::size_t i : compared_slots()) {
-    if (slots_[i].contender != in_use_ || time_of(i) <= 0) continue;
+    if (slots_[i].contender != in_use_ || slots_[i].calls != row_ || time_of(i) <= 0) continue;
     changed = watch_.add(log2_alike(ns_per_call(i))) || changed;
   }
   return changed;
@@ -265,6 +270,12 @@ void Turns::conclude(Contender& c) {
     c.shown = now;
     return;
   }
+  if (row_of(c) < lasting_row() && mean > -clear_in_short_rows) {
+    c = Contender::again(mean, calls_);
+    c.shown = {now.pairs, now.seconds, now.in_use_seconds, PairedTest::Verdict::open};
+    c.in_lasting_rows = true;
+    return;
+  }
   c = {};
   at(in_use_) = Contender::again(-mean, next_try);
   at(in_use_).shown = {now.pairs, now.in_use_seconds, now.seconds, PairedTest::Verdict::slower};
@@ -292,12 +303,18 @@ double Turns::expected_loss_ns(const Contender& c) const {
 
 /// Returns what a unit is expected to cost, the contender's calls with those of the way in use beside them.
 double Turns::unit_loss_ns(const Contender& c) const {
-  const auto tried = static_cast<double>(glimpses(c) ? 1 : row_);
+  const auto tried = static_cast<double>(glimpses(c) ? 1 : row_of(c));
   return tried * expected_loss_ns(c) + lead_loss() * typical_ns_;
 }
 
 std::uint64_t Turns::unit_calls(const Contender& c) const {
-  return glimpses(c) ? row_ + 1 + lead_ : 3 * row_ + 2 * lead_;
+  return glimpses(c) ? row_ + 1 + lead_ : 3 * row_of(c) + 2 * lead_;
+}
+
+/// Returns how many calls a row has that lasts as long as it should.
+std::uint64_t Turns::lasting_row() const {
+  const double calls = std::ceil(lasting_row_ns_ / typical_ns_);
+  return std::max(row_, static_cast<std::uint64_t>(std::min(calls, static_cast<double>(most_calls_in_row))));
 }
 
 /// Returns after how many more calls so many units can be paid for; none at all if that takes longer than `most`.
@@ -317,15 +334,16 @@ void Turns::add_slot(std::uint64_t& call, std::uint64_t calls, int contender, bo
 
 /// Lets the contender have its calls between those of the way in use.
 void Turns::add_unit(const Contender& c, std::uint64_t first) {
-  add_slot(first, row_, in_use_);
+  const std::uint64_t row = row_of(c);
+  add_slot(first, row, in_use_);
   if (glimpses(c)) {
     add_slot(first, 1, tried_);
     return add_slot(first, lead_, in_use_, true);
   }
   add_slot(first, lead_, tried_, true);
-  add_slot(first, row_, tried_);
+  add_slot(first, row, tried_);
   add_slot(first, lead_, in_use_, true);
-  add_slot(first, row_, in_use_);
+  add_slot(first, row, in_use_);
 }
 
 /// Plans a round in which the contender gets its calls at the end. Returns false if that must wait.

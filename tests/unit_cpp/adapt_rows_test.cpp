@@ -142,3 +142,34 @@ TEST_CASE("where the program waits after each call, the way wins of which one ca
   row.run(2000, true);
   CHECK(row.turns().in_use() == 1);
 }
+
+TEST_CASE("rows on a shared core last longer than a rank's turns, and show its waits") {
+  // By the contender a call takes less while the rank runs, but its core then goes to another rank for longer.
+  constexpr double in_use_ns = 15e3, contender_ns = 12e3, turn_ns = 3e6;
+  constexpr int turn_calls = 300;
+  const auto way_after = [](double lasting_row_ns, int calls, std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    std::uniform_int_distribution<int> ends(1, turn_calls);
+    std::lognormal_distribution<> noise(0, 0.1);
+    Turns turns({.contenders = 2,
+                 .first_round = 250,
+                 .agreement_ns = 200'000,
+                 .in_rows = true,
+                 .lasting_row_ns = lasting_row_ns});
+    int contender_calls = 0;
+    for (int i = 0; i < calls; ++i) {
+      const bool contender = turns.next() == 1;
+      contender_calls += contender ? 1 : 0;
+      const double waits_ns = contender && ends(random) == 1 ? turn_ns : 0;
+      const double ns = (contender ? contender_ns : in_use_ns) * noise(random) + waits_ns;
+      if (turns.done(static_cast<std::int64_t>(ns))) turns.take_in(20'000, {10, 1});
+    }
+    CHECK(contender_calls > 0);
+    return turns.in_use();
+  };
+  constexpr int calls = 4'000'000;
+  for (std::uint64_t seed = 0; seed < 5; ++seed) {
+    CHECK(way_after(0, calls, seed) == 1);
+    CHECK(way_after(1e7, calls, seed) == 0);
+  }
+}
