@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "antiphon/fnv.hpp"
 #include "job/world.hpp"
 #include "job/world_ranks.hpp"
 
@@ -33,6 +34,9 @@ std::optional<CommShape> shape_of(MPI_Comm comm) {
   const std::vector<int> ranks = world_ranks(comm);
   shape.node_of_rank = nodes_of_ranks(ranks);
   shape.stride = stride_of(ranks);
+  Fnv members;
+  for (const int rank : ranks) members.add(std::int64_t{rank});
+  shape.members = members.value();
   const std::vector<int>& node_of = shape.node_of_rank;
   if (node_of.empty()) return std::nullopt;
   std::map<int, int> ranks_on_node;

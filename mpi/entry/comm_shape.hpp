@@ -3,6 +3,7 @@
 
 #include <mpi.h>
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct CommShape {
   int max_ranks_per_switch = 0;       ///< as Question::max_ranks_per_switch
   int stride = 0;                     ///< as Question::stride
   bool blocked = true;                ///< each node's ranks are consecutive
+  std::uint64_t members = 0;          ///< a hash of its ranks of MPI_COMM_WORLD in their order
   std::vector<int> node_of_rank;      ///< as World::node_of_rank
   std::vector<int> nodes_along_tree;  ///< the same by other numbers: as nodes_along_tree()
   Places along;                       ///< how ranks stand along switches and nodes, without a root

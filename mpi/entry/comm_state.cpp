@@ -89,7 +89,7 @@ CommState::CommState(MPI_Comm comm, std::optional<CommShape> shape)
     : comm_(comm), own_(comm), eligible_(shape.has_value()), shape_(std::move(shape).value_or(CommShape{})),
       decisions_(
           shape_, comm != MPI_COMM_WORLD, world.overrides, [this] { return groups().work(); },
-          [this] { return settled_node_memory() != nullptr; },
+          [this] { return settled_node_memory() != nullptr; }, own_,
           [this](std::span<char> text) { take_from_first(text); }) {}
 
 CommState::~CommState() {

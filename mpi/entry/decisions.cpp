@@ -19,9 +19,6 @@ namespace {
 constexpr std::size_t most_decisions = 1024;
 /// Calls that take no time to speak of come this often before the model is asked about them.
 constexpr int calls_before_model = 16;
-/// Calls of a new communicator come this often before its ranks make what those of a node share: programs that make one
-/// for each call would wait for that longer than for the call.
-constexpr int calls_before_sharing = 8;
 /// So many collectives and classes of sizes of one communicator are tried.
 constexpr std::size_t most_evidence = 256;
 
@@ -245,7 +242,7 @@ void Decisions::ask_model_about(Decision& decision, bool now) const {
   if (override_of(question.collective).mode != Override::Mode::automatic || !run_model::may_ask(question)) return;
   if (decision.choice.algorithm != nullptr && decision.choice.algorithm->multicasts) return;
   if (!now && !run_model::asks_at_once(question)) {
-    decision.calls_until_anew = calls_before_model;
+    decision.calls_until_anew = std::max(calls_before_model, first_calls_of(question).calls);
     return;
   }
   Question without = question;
@@ -265,23 +262,32 @@ void Decisions::ask_model_about(Decision& decision, bool now) const {
   decision.choice = choose_between(decision.choice, *answer);
 }
 
+/// Returns which calls like this one the library does before Antiphon makes what schedules need for them.
+FirstCalls Decisions::first_calls_of(const Question& question) const {
+  const bool automatic = override_of(question.collective).mode == Override::Mode::automatic;
+  if (!is_new_ || !automatic || own_.in_use()) return {};
+  return first_calls(question, is_for_one_node(question), own_.exists());
+}
+
 Decisions::Decision Decisions::make(const Asked& asked, bool anew) {
   Question question = question_for(asked);
   Decision fresh;
   fresh.asked = asked;
   question.multicasts = asked.waits;
-  const bool may_share_later = is_new_ && asked.waits && !anew && is_for_one_node(question);
-  if (may_share_later && world.rules->choose(question).algorithm != nullptr) {
-    fresh.choice.reason = "a new communicator on one node: what its ranks share is made after " +
-                          std::to_string(calls_before_sharing) + " calls";
-    fresh.calls_until_anew = calls_before_sharing;
+  // A nonblocking call makes nothing, and a persistent operation, of which ranks agree on nothing, is planned once.
+  const bool may_come_later = !anew && asked.waits && asked.agrees;
+  const FirstCalls first = may_come_later ? first_calls_of(question) : FirstCalls{};
+  const bool asks_now = run_model::may_ask(question) && run_model::asks_at_once(question);
+  if (first.calls != 0 && (asks_now || world.rules->choose(question).algorithm != nullptr)) {
+    fresh.choice.reason = first.reason;
+    fresh.calls_until_anew = std::max(first.calls, 0);
   } else {
     fresh.choice = choose(question);
     ask_model_about(fresh, anew);
     encode(fresh);
+    fresh.evidence = evidence_for(fresh);
   }
   fresh.text = fresh.choice.to_string();
-  fresh.evidence = evidence_for(fresh);
   if (world.settings.verbose >= 2 && shape_.rank == 0) {
     const std::string why = fresh.choice.reason.empty() ? "" : " (" + fresh.choice.reason + ")";
     warn(std::string(name(asked.collective)) + " of " + std::to_string(asked.bytes) + " bytes on " +

@@ -18,6 +18,8 @@
 #include "compress/trial.hpp"
 #include "entry/comm_shape.hpp"
 #include "entry/evidence.hpp"
+#include "entry/first_calls.hpp"
+#include "entry/own_comm.hpp"
 #include "entry/run_model.hpp"
 
 namespace antiphon::mpi {
@@ -50,11 +52,12 @@ class Decisions {
  public:
   /// `multicasts_work` tells whether all ranks hear each other's multicasts, `share_memory` whether those of a node
   /// share memory; their first calls are collective. So is each call of `from_first`. A communicator that the program
-  /// has made `is_new`, until the program chooses for it. The shape must outlive the decisions.
+  /// has made `is_new`, until the program chooses for it; `own` is Antiphon's beside it. Shape and `own` must
+  /// outlive the decisions.
   Decisions(const CommShape& shape, bool is_new, const Overrides& overrides, std::function<bool()> multicasts_work,
-            std::function<bool()> share_memory, run_model::FromFirst from_first)
+            std::function<bool()> share_memory, const OwnComm& own, run_model::FromFirst from_first)
       : shape_(shape), is_new_(is_new), overrides_(overrides), multicasts_work_(std::move(multicasts_work)),
-        share_memory_(std::move(share_memory)), from_first_(std::move(from_first)) {}
+        share_memory_(std::move(share_memory)), own_(own), from_first_(std::move(from_first)) {}
   ~Decisions();
   Decisions(const Decisions&) = delete;
   Decisions& operator=(const Decisions&) = delete;
@@ -109,6 +112,7 @@ class Decisions {
   [[nodiscard]] Question question_for(const Asked& asked) const;
   /// Makes a decision, or makes it `anew` after the calls that it was to wait for.
   Decision make(const Asked& asked, bool anew);
+  [[nodiscard]] FirstCalls first_calls_of(const Question& question) const;
   void ask_model_about(Decision& decision, bool now) const;
   const Choice& decided(const Asked& asked);
   const Choice& use(Decision& decision);
@@ -128,6 +132,7 @@ class Decisions {
   Overrides overrides_;
   std::function<bool()> multicasts_work_;
   std::function<bool()> share_memory_;
+  const OwnComm& own_;
   run_model::FromFirst from_first_;
   /// Programs that work on less and less, as eliminations do, ask for hundreds of sizes.
   std::array<std::unordered_map<Asked, Decision, Asked::Hash>, collective_count> known_;

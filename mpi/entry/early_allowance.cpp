@@ -13,9 +13,10 @@ constexpr int at_a_time = 8;
 constexpr int most_rarely = 1 << 20;  // calls
 
 bool all_may_have_more(MPI_Comm comm) {
-  int most[]{own_comm_counts.taken, own_comm_counts.idle};
-  const int rc = PMPI_Allreduce(MPI_IN_PLACE, most, 2, MPI_INT, MPI_MAX, comm);
-  return rc == MPI_SUCCESS && most[0] + at_a_time <= OwnCommCounts::most && most[1] < OwnCommCounts::most_idle;
+  int most[]{own_comm_counts.taken, own_comm_counts.idle, own_comm_counts.needed_early ? 1 : 0};
+  const int rc = PMPI_Allreduce(MPI_IN_PLACE, most, 3, MPI_INT, MPI_MAX, comm);
+  const bool are_few = most[0] + at_a_time <= OwnCommCounts::most && most[1] < OwnCommCounts::most_idle;
+  return rc == MPI_SUCCESS && are_few && most[2] != 0;
 }
 
 }  // namespace

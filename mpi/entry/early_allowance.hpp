@@ -22,6 +22,8 @@ struct OwnCommCounts {
 
   std::atomic<int> taken{0};  ///< that exist, or are granted
   std::atomic<int> idle{0};   ///< that were made early and are not used, less those that are
+  /// A call has come that can use one only if it was made early.
+  std::atomic<bool> needed_early{false};
 };
 extern OwnCommCounts own_comm_counts;
 
@@ -29,7 +31,8 @@ extern OwnCommCounts own_comm_counts;
 class EarlyAllowance {
  public:
   ~EarlyAllowance() { own_comm_counts.taken -= left_; }
-  /// Grants the next few constructor calls on the communicator an own one each.
+  /// Grants the next few constructor calls on the communicator an own one each. More are granted once some rank has
+  /// needed one.
   void grant();
   /// Counts a constructor call on the communicator, and tells whether an own one is granted. It may ask the other
   /// ranks, each time they refuse after twice as many calls. Collective over `comm`.

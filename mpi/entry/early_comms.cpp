@@ -38,6 +38,7 @@ void start_early_comms() {
   makes_early = could_need_any();
   CommState* const state = makes_early ? CommState::of(MPI_COMM_WORLD) : nullptr;
   if (state == nullptr) return;
+  own_comm_counts.needed_early = world.orders_ids && world.some_have_threads;
   state->own().make_early(MPI_COMM_WORLD);
   state->own().early_allowance().grant();
 }

@@ -34,6 +34,8 @@ class OwnComm {
   /// Hands over the communicator, which exists; the caller frees it. There can be none then.
   MPI_Comm release();
   [[nodiscard]] bool exists() const { return state_ == State::made; }
+  /// Tells whether get() has returned it.
+  [[nodiscard]] bool in_use() const { return exists() && !idle_; }
   /// Tells whether get() would throw, or has thrown.
   [[nodiscard]] bool refused() const { return state_ == State::refused; }
 

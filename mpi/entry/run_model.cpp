@@ -9,10 +9,12 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "antiphon/adapt.hpp"
 #include "antiphon/error.hpp"
+#include "antiphon/fnv.hpp"
 #include "antiphon/index.hpp"
 #include "job/library_traits.hpp"
 #include "job/world.hpp"
@@ -106,9 +108,22 @@ std::string name_of(const Question& q, const std::vector<int>& nodes, const Choi
   return name;
 }
 
+/// Returns the size that stands for all sizes of its class, whichever of them comes first.
+std::int64_t usual_bytes(const Question& q) {
+  if (q.bytes <= 0) return q.bytes;
+  return std::max<std::int64_t>(SizeClass::of(q.bytes).least / q.element_bytes, 1) * q.element_bytes;
+}
+
 std::mutex mutex;
 std::map<std::string, std::optional<ModelAnswer>>& answers() {
   static std::map<std::string, std::optional<ModelAnswer>> known;
+  return known;
+}
+
+/// Returns what first ranks have told, as text, by a hash of the question and of those whom they told. Nothing is ever
+/// forgotten: all members of a group must know the same.
+std::unordered_map<std::uint64_t, std::string>& told() {
+  static std::unordered_map<std::uint64_t, std::string> known;
   return known;
 }
 
@@ -128,9 +143,7 @@ bool asks_at_once(const Question& q) {
 std::optional<ModelAnswer> compute(const Question& question, const CommShape& shape, const Choice& of_rules,
                                    const Choice& own_of_rules) {
   Question q = question;
-  // All sizes of a class are one size to the model, whichever of them comes first.
-  const SizeClass sizes = SizeClass::of(q.bytes);
-  if (q.bytes > 0) q.bytes = std::max<std::int64_t>(sizes.least / q.element_bytes, 1) * q.element_bytes;
+  q.bytes = usual_bytes(q);
   const std::vector<int> nodes = dense_nodes(shape.nodes_along_tree);
   const bool on_switches = world.switches.known();
   const std::string name = name_of(q, on_switches ? shape.nodes_along_tree : nodes, of_rules, own_of_rules);
@@ -182,14 +195,30 @@ std::optional<ModelAnswer> answer_of(const std::string& text, Collective collect
   return answer;
 }
 
+const std::string* find_told(std::uint64_t key) {
+  const std::lock_guard lock(mutex);
+  const auto found = told().find(key);
+  return found == told().end() ? nullptr : &found->second;
+}
+
 }  // namespace
 
 std::optional<ModelAnswer> ask(const Question& question, const CommShape& shape, const Choice& of_rules,
                                const Choice& own_of_rules, const FromFirst& from_first) {
+  Question q = question;
+  q.bytes = usual_bytes(q);
+  Fnv key;
+  key.add(name_of(q, shape.nodes_along_tree, of_rules, own_of_rules));
+  key.add(static_cast<std::int64_t>(shape.members));
+  // The same ranks have asked before on all of them or on none: several threads could ask in another order.
+  const std::string* const known = world.some_have_threads ? nullptr : find_told(key.value());
+  if (known != nullptr) return answer_of(*known, q.collective);
   std::string text(most_text_bytes, '\0');
   if (shape.rank == 0) text_of(compute(question, shape, of_rules, own_of_rules)).copy(text.data(), text.size());
   from_first(text);
-  return answer_of(text.c_str(), question.collective);
+  const std::lock_guard lock(mutex);
+  const std::string& kept = told()[key.value()] = text.c_str();
+  return answer_of(kept, q.collective);
 }
 
 }  // namespace antiphon::mpi::run_model

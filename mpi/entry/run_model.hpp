@@ -22,7 +22,7 @@ bool asks_at_once(const Question& question);
 using FromFirst = std::function<void(std::span<char> text)>;
 
 /// Returns the model's answer for calls of this size class; nothing where it has none. The first rank computes it,
-/// which takes milliseconds, once for each set of nodes, and tells the others: collective.
+/// which takes milliseconds, once for each set of nodes, and tells the others: collective. The same ranks ask once.
 std::optional<ModelAnswer> ask(const Question& question, const CommShape& shape, const Choice& of_rules,
                                const Choice& own_of_rules, const FromFirst& from_first);
 

@@ -1,30 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reduces 16 KiB on new communicators of all ranks: short_lived COMMUNICATORS CALLS, so many calls on each. Then checks
-// the sums of the last call.
+// Calls a collective on new communicators of all ranks, and checks the values of the last call:
+// short_lived allreduce|sums|bcast COMMUNICATORS CALLS VALUES, so many calls on each. Sums are those of doubles, whose
+// order of operations counts; allreduce takes integers.
 #include <mpi.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "verdict.h"
 
-enum { values = 2048 };
+typedef union {
+  long long integer;
+  double real;
+} Value;
+
+static Value value(int real, long long number) {
+  Value v;
+  if (real) v.real = (double)number;
+  else v.integer = number;
+  return v;
+}
 
 int main(int argc, char** argv) {
-  static double mine[values], sum[values];
   int rank, size;
   long wrong = 0;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  const int communicators = argc > 1 ? atoi(argv[1]) : 1;
-  const int calls = argc > 2 ? atoi(argv[2]) : 1;
-  for (int i = 0; i < values; ++i) mine[i] = rank + i;
+  if (argc != 5) MPI_Abort(MPI_COMM_WORLD, 2);
+  const int real = strcmp(argv[1], "sums") == 0;
+  const int reduces = real || strcmp(argv[1], "allreduce") == 0;
+  const int communicators = atoi(argv[2]);
+  const int calls = atoi(argv[3]);
+  const int values = atoi(argv[4]);
+  const MPI_Datatype type = real ? MPI_DOUBLE : MPI_LONG_LONG;
+  Value* mine = malloc((size_t)values * sizeof(Value));
+  Value* all = malloc((size_t)values * sizeof(Value));
   for (int c = 0; c < communicators; ++c) {
     MPI_Comm comm;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-    for (int call = 0; call < calls; ++call) MPI_Allreduce(mine, sum, values, MPI_DOUBLE, MPI_SUM, comm);
+    for (int call = 0; call < calls; ++call) {
+      for (int i = 0; i < values; ++i) {
+        mine[i] = value(real, rank + i);
+        all[i] = value(real, rank == 0 ? call + i : -1);
+      }
+      if (reduces) MPI_Allreduce(mine, all, values, type, MPI_SUM, comm);
+      else MPI_Bcast(all, values, type, 0, comm);
+    }
     MPI_Comm_free(&comm);
   }
-  for (int i = 0; i < values; ++i) wrong += sum[i] != size * (size - 1) / 2.0 + (double)size * i;
+  for (int i = 0; i < values; ++i) {
+    const long long expected = reduces ? (long long)size * (size - 1) / 2 + (long long)size * i : calls - 1 + i;
+    const Value right = value(real, expected);
+    wrong += memcmp(&all[i], &right, sizeof right) != 0;
+  }
+  free(mine);
+  free(all);
   tell_verdict(wrong);
   MPI_Finalize();
   return 0;
