@@ -68,7 +68,7 @@ def test_a_library_that_survives_failures_does_every_call(wheel: Mpi, compiled: 
         pytest.skip("only Open MPI 5 has it")
     program = compiled(wheel, [PROGRAM.parent / "short_lived.c"])
     variables = {"ANTIPHON_FORCE": "*:on", "OMPI_MCA_mpi_ft_enable": "1"}
-    result = run_ranks(wheel, 3, [program], ANTIPHON_NODES="a,b,c", **variables)
+    result = run_ranks(wheel, 3, [program, "allreduce", 1, 1, 2048], ANTIPHON_NODES="a,b,c", **variables)
     assert result.returncode == 0 and "verified" in result.text, result.text
     told = (
         "antiphon: the launcher lets programs survive the failure of a rank (ULFM); every call is left to the library"
