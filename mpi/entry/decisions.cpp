@@ -67,7 +67,7 @@ void Decisions::forget(Collective collective) {
 
 bool Decisions::stands() const {
   if (last_ == nullptr || times_call() || world.has_planned_choices) return false;
-  return last_->calls_until_anew == 0 && last_->trial == nullptr;
+  return last_->calls_until_anew == 0 && last_->part_of_first == 0 && last_->trial == nullptr;
 }
 
 void Decisions::note_due(Evidence& evidence) {
@@ -265,7 +265,7 @@ void Decisions::ask_model_about(Decision& decision, bool now) const {
 /// Returns which calls like this one the library does before Antiphon makes what schedules need for them.
 FirstCalls Decisions::first_calls_of(const Question& question) const {
   const bool automatic = override_of(question.collective).mode == Override::Mode::automatic;
-  if (!is_new_ || !automatic || own_.in_use()) return {};
+  if (!is_new_ || !automatic || own_.in_use() || first_ >= all_first) return {};
   return first_calls(question, is_for_one_node(question), own_.exists());
 }
 
@@ -280,7 +280,7 @@ Decisions::Decision Decisions::make(const Asked& asked, bool anew) {
   const bool asks_now = run_model::may_ask(question) && run_model::asks_at_once(question);
   if (first.calls != 0 && (asks_now || world.rules->choose(question).algorithm != nullptr)) {
     fresh.choice.reason = first.reason;
-    fresh.calls_until_anew = std::max(first.calls, 0);
+    if (first.calls > 0) fresh.part_of_first = (all_first + first.calls - 1) / first.calls;
   } else {
     fresh.choice = choose(question);
     ask_model_about(fresh, anew);
@@ -306,7 +306,9 @@ const Choice& Decisions::decided(const Asked& asked) {
   auto& known = known_[index(asked.collective)];
   if (const auto found = known.find(asked); found != known.end()) {
     Decision& decision = found->second;
-    if (decision.calls_until_anew > 0 && --decision.calls_until_anew == 0) decision = make(asked, true);
+    const bool comes_later = decision.part_of_first > 0 && first_ >= all_first;
+    if (comes_later || (decision.calls_until_anew > 0 && --decision.calls_until_anew == 0))
+      decision = make(asked, true);
     return use(decision);
   }
   if (known.size() >= most_decisions) forget(asked.collective);
@@ -318,6 +320,7 @@ const Choice& Decisions::use(Decision& decision) {
   on_trial_ = decision.trial.get();
   timed_ = nullptr;
   last_ = &decision;
+  first_ += decision.part_of_first;
   if (Evidence* const evidence = decision.evidence) {
     const Choice& way = evidence->begin();
     if (evidence->timed()) timed_ = evidence;

@@ -96,6 +96,7 @@ class Decisions {
   struct Decision {
     // What each call looks at comes first, so that it is on one or two cache lines.
     int calls_until_anew = 0;  ///< the decision is made anew after so many calls; 0: it stands
+    int part_of_first = 0;     ///< of a new communicator's first calls, in `all_first`; 0: a call is not one of these
     /// The ways of this call take turns, if there are any that may.
     Evidence* evidence = nullptr;
     /// These are set if encoding is on trial; `plain` and `plain_text` are those without encoding.
@@ -133,6 +134,8 @@ class Decisions {
   std::function<bool()> multicasts_work_;
   std::function<bool()> share_memory_;
   const OwnComm& own_;
+  static constexpr int all_first = 1 << 20;
+  int first_ = 0;  ///< of the first calls, whatever their sizes, so many parts have come
   run_model::FromFirst from_first_;
   /// Programs that work on less and less, as eliminations do, ask for hundreds of sizes.
   std::array<std::unordered_map<Asked, Decision, Asked::Hash>, collective_count> known_;

@@ -26,6 +26,12 @@ def test_first_calls_are_the_library_s(
     assert "a new communicator: what its schedules need is made after 5 calls" in result.reasons("bcast")
 
 
+def test_first_calls_of_many_sizes(wheel: Mpi, verified: Verified) -> None:
+    """GIVEN broadcasts that become shorter from call to call, as in an elimination THEN all of them count as first."""
+    result = verified(wheel, 3, "short_lived.c", "bcast", 2, 40, 512, 1, **NODES)
+    assert 2 * 5 <= result.used("bcast")["library"] <= 2 * 8, result.summary
+
+
 def test_long_calls_do_not_wait(wheel: Mpi, verified: Verified) -> None:
     """GIVEN calls that take longer than what they need THEN the first one makes it."""
     result = verified(wheel, 3, "short_lived.c", "bcast", 2, 3, 32768, **NODES)
