@@ -2,6 +2,7 @@
 #include "entry/comm_shape.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 
 #include "antiphon/fnv.hpp"
@@ -65,6 +66,12 @@ double blocks_on_link(Collective collective, int ranks, int max_ranks_per_node) 
     default: return 1;
   }
 }
+
+double bits_on_link(Collective collective, int ranks, int max_ranks_per_node, std::int64_t bytes) {
+  return 8 * blocks_on_link(collective, ranks, max_ranks_per_node) * static_cast<double>(bytes);
+}
+
+double shortest_call_s(int ranks) { return usual_latency_s * std::bit_width(static_cast<unsigned>(ranks - 1)); }
 
 Places CommShape::places(int root) const {
   return along.switch_sizes.empty() ? along : places_along(nodes_along_tree, world.switches.topology, root);

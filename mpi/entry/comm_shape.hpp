@@ -36,5 +36,12 @@ std::optional<CommShape> shape_of(MPI_Comm comm);
 
 /// Returns about how many of a call's blocks cross the busiest node's link.
 double blocks_on_link(Collective collective, int ranks, int max_ranks_per_node);
+/// Returns about how many bits of a call with blocks of so many bytes cross it.
+double bits_on_link(Collective collective, int ranks, int max_ranks_per_node, std::int64_t bytes);
+
+/// Is taken for the latency where none was measured.
+inline constexpr double usual_latency_s = 50e-6;
+/// Returns about what a call of a few bytes takes: that latency for each doubling of the ranks.
+double shortest_call_s(int ranks);
 
 }  // namespace antiphon::mpi

@@ -277,8 +277,11 @@ Decisions::Decision Decisions::make(const Asked& asked, bool anew) {
   // A nonblocking call makes nothing, and a persistent operation, of which ranks agree on nothing, is planned once.
   const bool may_come_later = !anew && asked.waits && asked.agrees;
   const FirstCalls first = may_come_later ? first_calls_of(question) : FirstCalls{};
-  const bool asks_now = run_model::may_ask(question) && run_model::asks_at_once(question);
-  if (first.calls != 0 && (asks_now || world.rules->choose(question).algorithm != nullptr)) {
+  const auto could_be_scheduled = [&] {
+    return world.rules->choose(question).algorithm != nullptr ||
+           (run_model::may_ask(question) && run_model::asks_at_once(question));
+  };
+  if (first.calls != 0 && could_be_scheduled()) {
     fresh.choice.reason = first.reason;
     if (first.calls > 0) fresh.part_of_first = (all_first + first.calls - 1) / first.calls;
   } else {
@@ -306,8 +309,8 @@ const Choice& Decisions::decided(const Asked& asked) {
   auto& known = known_[index(asked.collective)];
   if (const auto found = known.find(asked); found != known.end()) {
     Decision& decision = found->second;
-    const bool comes_later = decision.part_of_first > 0 && first_ >= all_first;
-    if (comes_later || (decision.calls_until_anew > 0 && --decision.calls_until_anew == 0))
+    const bool first_are_over = decision.part_of_first > 0 && first_ >= all_first;
+    if (first_are_over || (decision.calls_until_anew > 0 && --decision.calls_until_anew == 0))
       decision = make(asked, true);
     return use(decision);
   }

@@ -2,7 +2,6 @@
 #include "entry/evidence.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <utility>
 
@@ -31,7 +30,6 @@ bool overlaps(Collective collective) {
 /// Estimates what agreeing costs, and after how many calls it is worth that, from what all ranks know. Agreeing is
 /// itself a short collective, so the estimate is of the right size even where the latency is another.
 Turns::Terms terms_for(const Evidence::Calls& calls, const CommShape& shape, Evidence::Expected expected, int ways) {
-  constexpr double latency_s = 50e-6;
   constexpr double fast_link_bits_per_s = 1e10;  // where the rate is unknown
   constexpr double first_share = 0.008;          // of the first calls' time, for the first agreement
   constexpr double most_calls = 256;
@@ -39,12 +37,12 @@ Turns::Terms terms_for(const Evidence::Calls& calls, const CommShape& shape, Evi
   constexpr double usual_share = 2;  // of a call's time over its wire's and latencies', about
   const double rate =
       world.settings.link_bits_per_s > 0 ? static_cast<double>(world.settings.link_bits_per_s) : fast_link_bits_per_s;
-  const double rounds_s = latency_s * std::bit_width(static_cast<unsigned>(shape.size - 1));
-  const double wire_s = 8 * static_cast<double>(std::max<std::int64_t>(0, calls.sizes.least)) *
-                        blocks_on_link(calls.collective, shape.size, shape.max_ranks_per_node) / rate;
+  const double rounds_s = shortest_call_s(shape.size);
+  const std::int64_t bytes = std::max<std::int64_t>(0, calls.sizes.least);
+  const double wire_s = bits_on_link(calls.collective, shape.size, shape.max_ranks_per_node, bytes) / rate;
   const double agreement_s = 2 * rounds_s;
   const bool exchanges = calls.collective == Collective::alltoall || calls.collective == Collective::alltoallv;
-  const double messages_s = exchanges ? latency_s / 2 * (shape.size - 1) : 0;
+  const double messages_s = exchanges ? usual_latency_s / 2 * (shape.size - 1) : 0;
   const double calls_needed = std::ceil(agreement_s / (first_share * std::max({rounds_s, wire_s, messages_s})));
   const bool knows_wire = world.settings.link_bits_per_s > 0 && wire_s > long_call_s;
   if (expected.in_use_s == 0 && knows_wire) expected.in_use_s = usual_share * (rounds_s + wire_s + messages_s);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "entry/first_calls.hpp"
 
-#include <bit>
-
 #include "entry/comm_shape.hpp"
 
 namespace antiphon::mpi {
@@ -11,18 +9,15 @@ namespace {
 
 /// On one node, the library does so many calls before ranks make what they share.
 constexpr int calls_before_sharing = 8;
-/// On several nodes, what schedules need takes about as long as so many of the shortest calls, a latency for each
-/// doubling of the ranks. The shortest gain a tenth of their time, others a share that grows with their time: the
-/// library does them until they would have gained as much.
+/// On several nodes, what schedules need takes about as long as so many of the shortest calls. These gain a tenth of
+/// their time, others a share that grows with their time: the library does them until they would have gained as much.
 constexpr double set_up_calls = 10;
 constexpr double least_gain = 0.1;
-constexpr double usual_latency_s = 50e-6;
 
 int calls_before_set_up(const Question& q) {
-  const double link_s = 8 * blocks_on_link(q.collective, q.ranks, q.max_ranks_per_node) * static_cast<double>(q.bytes) /
-                        static_cast<double>(q.link_bits_per_s);
-  const double shortest_s = usual_latency_s * std::bit_width(static_cast<unsigned>(q.ranks - 1));
-  const double times_as_long = 1 + link_s / shortest_s;
+  const double link_s =
+      bits_on_link(q.collective, q.ranks, q.max_ranks_per_node, q.bytes) / static_cast<double>(q.link_bits_per_s);
+  const double times_as_long = 1 + link_s / shortest_call_s(q.ranks);
   return static_cast<int>(set_up_calls / (least_gain * times_as_long * times_as_long));
 }
 

@@ -68,7 +68,7 @@ Outcome attempt(const Call& given, CommState& state, MPI_Request* request) {
   problem.parameters = choice.parameters;
   state.set_places(problem, *choice.algorithm);
   if (!supports(*choice.algorithm, problem)) return leave(Fate::unsolvable, outcome);
-  own_comm_counts.needed_early = true;
+  own_comm_counts.needed_early.store(true, std::memory_order_relaxed);
   if (!state.own().exists()) return leave(Fate::no_communicator, outcome);
   const std::optional<int> tag_base = state.tags_of_operations().for_nonblocking();
   if (!tag_base) return leave(Fate::unsolvable, outcome);

@@ -136,7 +136,7 @@ bool may_ask(const Question& q) {
 }
 
 bool asks_at_once(const Question& q) {
-  const double bits = 8.0 * blocks_on_link(q.collective, q.ranks, q.max_ranks_per_node) * static_cast<double>(q.bytes);
+  const double bits = bits_on_link(q.collective, q.ranks, q.max_ranks_per_node, q.bytes);
   return !q.exact || bits >= long_call_s * static_cast<double>(q.link_bits_per_s);
 }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls a collective on new communicators of all ranks, and checks the values of the last call:
 // short_lived allreduce|sums|bcast COMMUNICATORS CALLS VALUES [LESS], so many calls on each, each of LESS values fewer
-// than the one before. Sums are those of doubles, whose
-// order of operations counts; allreduce takes integers.
+// than the one before. Sums are those of doubles, whose order of operations counts; allreduce takes integers.
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>

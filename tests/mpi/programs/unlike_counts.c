@@ -29,8 +29,8 @@ int main(int argc, char** argv) {
   MPI_Error_string(rc, text, &length);
   printf("rank %d: %s: %s\n", rank, class == MPI_ERR_TRUNCATE ? "truncated" : "another class", text);
   fflush(stdout);
-  const struct timespec while_printed = {0,
-                                         300000000}; /* a launcher may drop what it has not read when a rank aborts */
-  nanosleep(&while_printed, NULL);
+  /* A launcher may drop what it has not read when a rank aborts. */
+  const struct timespec while_read = {0, 300000000};
+  nanosleep(&while_read, NULL);
   MPI_Abort(MPI_COMM_WORLD, 3);
 }
