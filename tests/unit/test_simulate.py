@@ -55,6 +55,21 @@ def test_every_message_has_two_sides_and_is_waited_for_once(collective, algorith
     assert len(waited) == 2 * len(sent)
 
 
+@pytest.mark.parametrize(("collective", "last"), [("bcast", 0), ("reduce", 4)])
+def test_a_rank_passes_a_piece_on_before_it_waits_for_the_next(collective, last):
+    """GIVEN a chain of more pieces than its window THEN they travel one behind the other."""
+    plan = plan_of(collective, "chain:segment_bytes=4096,window=8", 5, 65536)
+    lines = [line.split()[1:] for line in trace.actions(plan, trace.Work(0.25, 0.5))[2]]
+    events = [line[0] for line in lines if line[0] == "isend" or line[:2] == ["wait", "1" if last == 0 else "3"]]
+    assert events == ["wait", "isend"] * 16
+
+
+def test_messages_of_a_connection_start_one_after_the_other():
+    plan = plan_of("bcast", "flat:segment_bytes=4096,window=8", 2, 65536)
+    lines = [line.split()[1] for line in trace.actions(plan, trace.Work())[0][1:-1]]
+    assert lines == ["isend", "wait"] * 16
+
+
 @pytest.mark.parametrize("messages", [((0, 1, 70000), (1, 0, 5), (2, 0, 30000)), ((0, 3, 9),)])
 def test_a_patterns_schedules_send_its_messages(messages):
     text = compiled.compile_plan([(Pattern("p", 4, messages), 2)], {})
@@ -146,6 +161,15 @@ def test_smpi_agrees_with_the_model_where_the_wire_alone_counts(tmp_path):
 
 
 @needs_simgrid
+def test_pieces_follow_one_another_in_smpi():
+    """GIVEN a chain THEN its last rank has the message when the pieces have passed all links, one behind the other."""
+    spec = files.load("ethernet-16")
+    plan = plan_of("bcast", "chain:segment_bytes=8192,window=8", 16, 262144)
+    on_links = (262144 + 14 * 8192) / spec.port_bytes_per_s
+    assert on_links < smpi.run(smpi.find(), plan, spec, 1, 60).seconds < 1.15 * on_links
+
+
+@needs_simgrid
 def test_a_simulation_that_takes_too_long_is_ended(tmp_path):
     with pytest.raises(AntiphonError, match="longer than"):
         smpi.run(smpi.find(), plan_of("alltoall", "rotated", 12, 1 << 20), files.load("10gbe-12"), 1, 0.01)
@@ -197,9 +221,21 @@ def test_ns3_is_for_one_rank_a_node(tmp_path):
         ns3.run(tmp_path / "none", plan_of("bcast", "chain", 4, 1000), spec, 2, 1)
 
 
-@pytest.mark.skipif("ANTIPHON_SLOW" not in os.environ, reason="compiles a program: set ANTIPHON_SLOW")
+needs_time = pytest.mark.skipif("ANTIPHON_SLOW" not in os.environ, reason="compiles a program: set ANTIPHON_SLOW")
+
+
+@needs_time
 def test_ns3_sends_every_packet_over_the_wire():
     spec = files.load("ethernet-16")
     plan = plan_of("bcast", "flat", 2, 1 << 20)
     wire_s = (1 << 20) / spec.port_bytes_per_s
     assert ns3.run(ns3.find(), plan, spec, 1, 60).seconds == pytest.approx(wire_s, rel=0.02)
+
+
+@needs_time
+def test_a_lost_packet_costs_ns3_no_minutes():
+    """GIVEN a root that sends to three others at a time THEN losses cost as much again as the wire at most."""
+    spec = files.load("ethernet-16")
+    plan = plan_of("bcast", "knomial:radix=4", 8, 1 << 20)
+    at_root_s = 4 * (1 << 20) / spec.port_bytes_per_s
+    assert at_root_s < ns3.run(ns3.find(), plan, spec, 1, 60).seconds < 2 * at_root_s

@@ -54,7 +54,8 @@ def run(smpirun: Path, plan: Mapping[str, Any], spec: ClusterSpec, ranks_per_nod
 def work_of(spec: ClusterSpec, ranks_per_node: int) -> trace.Work:
     """Returns what the cluster's ranks work on messages. SMPI's own settings cannot tell a node's messages apart."""
     host = spec.hosts.host()
-    return trace.Work(COPY_NS, REDUCE_NS, host.send_us * 1e-6, host.receive_us * 1e-6, ranks_per_node)
+    latency_bytes = host.latency_us * 1e-6 * spec.port_bytes_per_s
+    return trace.Work(COPY_NS, REDUCE_NS, host.send_us * 1e-6, host.receive_us * 1e-6, ranks_per_node, latency_bytes)
 
 
 def write(folder: Path, listed: list[list[str]], spec: ClusterSpec, ranks_per_node: int) -> dict[str, str]:

@@ -350,6 +350,8 @@ int main() {
   Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(4 << 20));
   Config::SetDefault("ns3::TcpSocket::TcpNoDelay", BooleanValue(true));
   Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(MilliSeconds(200)));
+  // As in Linux. By ns-3's own 200 ms, a sender that may send one packet meets its timeout again and again.
+  Config::SetDefault("ns3::TcpSocket::DelAckTimeout", TimeValue(MilliSeconds(40)));
   Replay replay;
   replay.read(std::cin);
   replay.build();
