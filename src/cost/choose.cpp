@@ -37,6 +37,9 @@ class Search {
     if (search && within_credit(algorithm_, measured, call_, cluster_)) try_out(measured);
     if (best_.seconds <= 0 && !try_out(defaults)) return std::nullopt;
     if (search && algorithm_.levels && left_ < enough_for_ways) try_ways();
+    if (search && lanes_of(call_.collective, cluster_) > 1) {
+      for (const Parameters& way : ways_of(algorithm_, call_, cluster_)) try_out(way);
+    }
     if (search) {
       // The search runs twice, because a window that suits the first piece size need not suit the best one.
       for (int round = 0; round < 2; ++round) {

@@ -14,11 +14,21 @@ namespace {
 
 /// Lengths of pieces on several connections, over the usual one.
 constexpr std::array longer_on_lanes{0.25, 4.0, 16.0};
+/// Of messages that otherwise go whole: those wait for their receivers, which may be about to send themselves.
+constexpr std::int64_t piece_on_lanes_bytes = 8192;
 /// Of a node's ranks, so many are tried as leaders first.
 constexpr std::int64_t some_leaders = 4;
 
+/// Returns the numbers of connections worth trying at once. A few more than fill a port share it: a second round with
+/// the rest would leave most of it unused.
+std::vector<int> numbers_on_lanes(int lanes, int partners) {
+  std::vector<int> counts{lanes, ahead_on_lanes * lanes};
+  if (partners > lanes && partners <= 2 * lanes) counts.push_back(partners);
+  return counts;
+}
+
 /// Adds, where one connection does not fill a port, the parameters with which as many are used as do.
-void add_lanes(std::vector<Parameters>& ways, const Algorithm& algorithm, int lanes) {
+void add_lanes(std::vector<Parameters>& ways, const Algorithm& algorithm, int lanes, int partners) {
   if (lanes <= 1) return;
   const Role role = parameter_for(Role::at_once, algorithm) ? Role::at_once : Role::ahead;
   const auto add = [&](int count, double longer) {
@@ -26,11 +36,12 @@ void add_lanes(std::vector<Parameters>& ways, const Algorithm& algorithm, int la
     for (std::size_t i = 0; i < algorithm.parameters.size(); ++i) {
       const Parameter& p = algorithm.parameters[i];
       if (p.role == role) way[i].value = std::clamp<std::int64_t>(count, p.min, p.max);
-      if (p.role == Role::piece) way[i].value = static_cast<std::int64_t>(longer * static_cast<double>(way[i].value));
+      const std::int64_t usual = way[i].value > 0 ? way[i].value : piece_on_lanes_bytes;
+      if (p.role == Role::piece) way[i].value = static_cast<std::int64_t>(longer * static_cast<double>(usual));
     }
     ways.push_back(way);
   };
-  for (const int count : {lanes, ahead_on_lanes * lanes}) add(count, 1);
+  for (const int count : numbers_on_lanes(lanes, partners)) add(count, 1);
   // A slow connection takes long for a piece, which counts where pieces pass many ranks. Long pieces are soon
   // evaluated.
   if (!algorithm.many_connections) return;
@@ -90,7 +101,7 @@ std::optional<Parameters> with_leaders(const Algorithm& algorithm, Parameters pa
 
 std::vector<Parameters> ways_of(const Algorithm& algorithm, const PredictedCall& call, const Cluster& cluster) {
   std::vector<Parameters> ways{resolve_parameters(algorithm, {})};
-  add_lanes(ways, algorithm, lanes_of(call.collective, cluster));
+  add_lanes(ways, algorithm, lanes_of(call.collective, cluster), cluster.ranks() - 1);
   add_pieces_for_uplinks(ways, algorithm);
   if (algorithm.levels) {
     const auto others = among_nodes(algorithm);

@@ -237,7 +237,7 @@ class BestOfOurs {
   void try_out(const Choice& choice) {
     const double worth_knowing = call_.switch_sizes.empty() ? 1 : hardly_slower;
     // Flows over many connections have many rates.
-    const bool many = choice.algorithm->many_connections;
+    const bool many = choice.algorithm->many_connections || lanes_of(call_.collective, cluster_) > 1;
     const std::int64_t rate_updates = many ? most_rate_updates_of_favourite : most_rate_updates;
     PredictionLimits limits = quick_prediction(best_s_ * worth_knowing, rate_updates);
     if (few_stand_for_all(call_.collective, cluster_)) limits.max_pieces = pieces_for_many_ranks;

@@ -59,6 +59,23 @@ TEST_CASE("model choice: a guess knows a port that one connection does not fill,
   }
 }
 
+TEST_CASE("model choice: a few more ranks than connections that fill a port get their blocks at once, in pieces") {
+  constexpr double port = 100e6 / 8 * 1448 / 1514;
+  Profile profile = Profile::guess(6, 1, 100e6);
+  profile.refine_guess({.cores_per_node = 2, .nodes_sharing = 6, .connection_bits_per_s = 25'000'000});
+  for (const std::int64_t bytes : {1 << 17, 1 << 18, 1 << 20}) {
+    Asked a = ask_of(Collective::alltoall, bytes, 6, 1, 100e6);
+    a.cluster = Cluster::blocked(profile, 6, 1);
+    const auto answer = answer_to(a);
+    REQUIRE(answer);
+    INFO(answer->own.to_string(), " for ", bytes);
+    CHECK(answer->own_s <= 1.15 * 5 * static_cast<double>(bytes) / port);
+    const Choice choice = choose_between(a.of_table(), *answer);
+    REQUIRE(choice.algorithm != nullptr);
+    CHECK(choice.to_string() == "windowed:window=5,piece_bytes=8192");
+  }
+}
+
 TEST_CASE("model choice: ranks that are dealt over nodes in turn have what ranks along the nodes have") {
   Profile profile = Profile::guess(4, 4, 100e6);
   profile.refine_guess({.cores_per_node = 2, .nodes_sharing = 4, .connection_bits_per_s = 25'000'000});
