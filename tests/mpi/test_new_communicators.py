@@ -47,7 +47,7 @@ def test_sums_keep_their_order(wheel: Mpi, verified: Verified) -> None:
 
 def test_sums_keep_their_order_on_one_node(native: Mpi, verified: Verified) -> None:
     """GIVEN sums on more communicators than are likely to live long THEN each goes one way from its first call on."""
-    result = verified(native, 2, "short_lived.c", "sums", 20, 12, 2048)
+    result = verified(native, 2, "short_lived.c", "sums", 20, 12, 8192)
     used = result.used("allreduce")
     assert used["library"] >= 12 * 12, result.summary
     assert all(calls % 12 == 0 for calls in used.values()), result.summary

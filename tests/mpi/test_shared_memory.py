@@ -116,7 +116,7 @@ def test_ranks_share_nothing_for_the_first_calls_of_a_new_communicator(
     native: Mpi, verified: Callable[..., Any], communicators: int, calls: int, done: int
 ) -> None:
     """GIVEN communicators that the program has made on one node THEN only what goes on on them is done."""
-    result = verified(native, 2, "short_lived.c", "allreduce", communicators, calls, 2048)
+    result = verified(native, 2, "short_lived.c", "allreduce", communicators, calls, 8192)
     used = result.used("allreduce")
     assert used.pop("library") == communicators * calls - done, result.summary
     assert sum(used.values()) == done
