@@ -91,14 +91,14 @@ def predicted_s(row: Mapping[str, Any], text: str) -> float | None:
         return None
 
 
-def compared(row: Mapping[str, Any], args: argparse.Namespace, document: Mapping[str, Any], spec: ClusterSpec) -> Row:
+def compared(row: Mapping[str, Any], args: argparse.Namespace, spec: ClusterSpec) -> Row:
     """Returns a measurement beside the predictions."""
     result = {
         "network": args.network, "collective": row["collective"], "bytes": row["bytes"], "ranks": row["ranks"],
         "choice": row["chosen"], "measured_s": row["median_s"],
     }  # fmt: skip
-    result["model_s"] = predicted_s(row, json.dumps(document))
-    result["plain_s"] = predicted_s(row, without_bursts(document))
+    for model_of, text in args.profiles.items():
+        result[f"{model_of}_s"] = predicted_s(row, text)
     for method, simulate in args.simulators.items():
         result[f"{method}_s"] = simulated_s(row, simulate, spec, args.timeout)
     return result
@@ -112,6 +112,7 @@ def compare(args: argparse.Namespace) -> None:
     text = model.read_profile(args.profile, packed_too=True)
     assert text is not None
     document = json.loads(text)
+    args.profiles = {"model": text, "plain": without_bursts(document)}
     spec = of_profile.spec_of(document, "measured")
     args.network = args.network or document["machine"]["name"]
     known = {key_of(row) for row in read([args.output])} if args.output.exists() else set()
@@ -120,7 +121,7 @@ def compare(args: argparse.Namespace) -> None:
         if wanted(row, args) and key_of(row | {"network": args.network, "choice": row["chosen"]}) not in known
     ]  # fmt: skip
     with args.output.open("a", encoding="utf-8") as file, ThreadPoolExecutor(args.jobs) as pool:
-        for count, found in enumerate(pool.map(lambda row: compared(row, args, document, spec), rows), 1):
+        for count, found in enumerate(pool.map(lambda row: compared(row, args, spec), rows), 1):
             print(json.dumps(found), file=file, flush=True)
             print(f"\r{count} of {len(rows)}", end="", file=sys.stderr)
     print(file=sys.stderr)

@@ -81,7 +81,7 @@ bool tables_hold(const Cluster& cluster) { return measured_port_share(cluster) >
 class BestOfOurs {
  public:
   BestOfOurs(const PredictedCall& call, const Cluster& cluster, const Choice& favourite)
-      : call_(call), cluster_(cluster), favourite_(favourite),
+      : call_(call), cluster_(cluster), favourite_(favourite), over_lanes_(lanes_of(call.collective, cluster) > 1),
         clearly_faster_(tables_hold(cluster) ? clearly_faster : faster_on_slow_connections) {
     Places places = cluster.places(call.root_if_any());
     call_.node_sizes = std::move(places.node_sizes);
@@ -98,7 +98,7 @@ class BestOfOurs {
     const bool other = with_defaults.parameters != favourite.parameters;
     if (other && may_win(look(with_defaults))) try_out(with_defaults);
     // Several connections come before longer pieces, which are sent over them.
-    if (lanes_of(call_.collective, cluster) > 1) {
+    if (over_lanes_) {
       std::vector<LookedAt> over_lanes;
       add_candidates(*favourite.algorithm, ways_of(*favourite.algorithm, call_, cluster), over_lanes);
       try_out(over_lanes);
@@ -237,7 +237,7 @@ class BestOfOurs {
   void try_out(const Choice& choice) {
     const double worth_knowing = call_.switch_sizes.empty() ? 1 : hardly_slower;
     // Flows over many connections have many rates.
-    const bool many = choice.algorithm->many_connections || lanes_of(call_.collective, cluster_) > 1;
+    const bool many = choice.algorithm->many_connections || over_lanes_;
     const std::int64_t rate_updates = many ? most_rate_updates_of_favourite : most_rate_updates;
     PredictionLimits limits = quick_prediction(best_s_ * worth_knowing, rate_updates);
     if (few_stand_for_all(call_.collective, cluster_)) limits.max_pieces = pieces_for_many_ranks;
@@ -305,6 +305,7 @@ class BestOfOurs {
   std::vector<std::pair<Choice, double>> tried_;                  ///< that were predicted to the end
   const Cluster& cluster_;
   const Choice& favourite_;
+  bool over_lanes_;  ///< one connection does not fill a port
   double clearly_faster_;
   Choice best_;
   double best_s_ = std::numeric_limits<double>::infinity();

@@ -19,6 +19,7 @@ from antiphon.patterns import Pattern, compiled
 from antiphon.simulate import ns3, platform, smpi, trace
 
 needs_simgrid = pytest.mark.skipif(shutil.which("smpirun") is None, reason="SimGrid's smpirun is not installed")
+needs_time = pytest.mark.skipif("ANTIPHON_SLOW" not in os.environ, reason="compiles a program: set ANTIPHON_SLOW")
 
 
 def plan_of(collective, algorithm, ranks, size):
@@ -219,9 +220,6 @@ def test_ns3_is_for_one_rank_a_node(tmp_path):
     spec = files.load("25gbe-64x32")
     with pytest.raises(AntiphonError, match="one rank a node"):
         ns3.run(tmp_path / "none", plan_of("bcast", "chain", 4, 1000), spec, 2, 1)
-
-
-needs_time = pytest.mark.skipif("ANTIPHON_SLOW" not in os.environ, reason="compiles a program: set ANTIPHON_SLOW")
 
 
 @needs_time

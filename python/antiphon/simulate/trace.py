@@ -153,7 +153,7 @@ def _order(pieces: Mapping[Place, _Piece], work: Work) -> None:
 def _earliest(piece: _Piece) -> int:
     """Returns when the piece may start, since all that it waits for is known."""
     before = piece.before_it.starts if piece.before_it else 0
-    return max(before, *(one.ends for one in piece.after)) if piece.after else before
+    return max((before, *(one.ends for one in piece.after)))
 
 
 class _Links:
