@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exchanges of long messages, point to point, as programs on grids have them: what each takes, in lines of JSON.
+"""Exchanges of messages, point to point, as programs have them: what each takes, in lines of JSON.
 
-mpirun -n 4 python bench/messages/exchange.py 65536,262144 SECONDS
+mpirun -n 4 python bench/messages/exchange.py ring,grid 65536,262144 SECONDS
 """
 
 from __future__ import annotations
@@ -14,30 +14,50 @@ import numpy
 from mpi4py import MPI
 
 WARM_UP = 2
-#: Neighbours in a ring, and in a grid of two dimensions; a message there and back between the first and the last rank.
-PATTERNS = {"ring": 1, "grid": 2, "pingpong": 0}
+#: Neighbours in a ring, and in a grid of two dimensions.
+DIMENSIONS = {"ring": 1, "grid": 2}
 
 
-def neighbours(pattern: str) -> list[int]:
+def neighbours(dimensions: int) -> list[int]:
     """Returns the ranks with which this one exchanges, the left one and the right one of each dimension."""
     comm = MPI.COMM_WORLD
-    if PATTERNS[pattern] == 0:
-        return [comm.size - 1 - comm.rank] if comm.rank in (0, comm.size - 1) else []
-    dims = MPI.Compute_dims(comm.size, PATTERNS[pattern])
+    dims = MPI.Compute_dims(comm.size, dimensions)
     grid = comm.Create_cart(dims, periods=[True] * len(dims))
     pairs = [grid.Shift(dimension, 1) for dimension in range(len(dims))]
     return [rank for pair in pairs for rank in pair]
 
 
-def exchange(peers: list[int], there_and_back: bool, out: list[numpy.ndarray], into: list[numpy.ndarray]) -> None:
+def peers_of(pattern: str) -> tuple[list[int], list[int]]:
+    """Returns the ranks with which this one exchanges, and where each of them has it in its own list.
+
+    pingpong: the first and the last rank, there and back. all: all other ranks in the order of their numbers. shifted:
+    the same, beginning with the rank after this one.
+    """
+    comm = MPI.COMM_WORLD
+    rank, size = comm.rank, comm.size
+    if pattern == "pingpong":
+        return ([size - 1 - rank], [0]) if rank in (0, size - 1) else ([], [])
+    if pattern == "all":
+        peers = [peer for peer in range(size) if peer != rank]
+        return peers, [rank - (rank > peer) for peer in peers]
+    if pattern == "shifted":
+        return [(rank + step) % size for step in range(1, size)], [size - 1 - step for step in range(1, size)]
+    peers = neighbours(DIMENSIONS[pattern])
+    # What is sent to the left comes from the right.
+    return peers, [index ^ 1 for index in range(len(peers))]
+
+
+Buffers = list[numpy.ndarray]
+
+
+def exchange(peers: list[int], places: list[int], there_and_back: bool, out: Buffers, into: Buffers) -> None:
     comm = MPI.COMM_WORLD
     if there_and_back:
         for sends in (comm.rank == 0, comm.rank != 0):
             for peer in peers:
                 comm.Send(out[0], peer) if sends else comm.Recv(into[0], peer)
         return
-    # What is sent to the left comes from the right.
-    requests = [comm.Irecv(buffer, peer, tag ^ 1) for tag, (buffer, peer) in enumerate(zip(into, peers, strict=True))]
+    requests = [comm.Irecv(buffer, peer, tag) for buffer, peer, tag in zip(into, peers, places, strict=True)]
     requests += [comm.Isend(buffer, peer, tag) for tag, (buffer, peer) in enumerate(zip(out, peers, strict=True))]
     MPI.Request.Waitall(requests)
 
@@ -45,25 +65,24 @@ def exchange(peers: list[int], there_and_back: bool, out: list[numpy.ndarray], i
 def seconds_of(pattern: str, size: int, budget_s: float) -> list[float]:
     """Returns the times of single exchanges, of the rank that took longest."""
     comm = MPI.COMM_WORLD
-    peers = neighbours(pattern)
+    peers, places = peers_of(pattern)
     out = [numpy.full(size, 1 + i, "u1") for i in range(len(peers))]
     into = [numpy.zeros(size, "u1") for _ in peers]
     times: list[float] = []
     while comm.bcast(len(times) < WARM_UP + 3 or sum(times) < budget_s):
         comm.Barrier()
         begin = time.perf_counter()
-        exchange(peers, pattern == "pingpong", out, into)
+        exchange(peers, places, pattern == "pingpong", out, into)
         times.append(comm.allreduce(time.perf_counter() - begin, MPI.MAX))
-    for index, buffer in enumerate(into):
-        expected = 1 if pattern == "pingpong" else 1 + (index ^ 1)
-        assert (buffer == expected).all(), f"wrong bytes in {pattern} of {size}"
+    for place, buffer in zip(places, into, strict=True):
+        assert (buffer == 1 + place).all(), f"wrong bytes in {pattern} of {size}"
     return times[WARM_UP:]
 
 
 def main() -> None:
-    for pattern in PATTERNS:
-        for size in map(int, sys.argv[1].split(",")):
-            seconds = seconds_of(pattern, size, float(sys.argv[2]))
+    for pattern in sys.argv[1].split(","):
+        for size in map(int, sys.argv[2].split(",")):
+            seconds = seconds_of(pattern, size, float(sys.argv[3]))
             if MPI.COMM_WORLD.rank == 0:
                 print(json.dumps({"pattern": pattern, "bytes": size, "seconds": seconds}), flush=True)
 

@@ -37,6 +37,11 @@ LEAVING = {
     *("send", "bsend", "rsend", "isend", "ibsend", "issend", "irsend", "irecv", "imrecv"),
     *("sendrecv", "sendrecv_replace", "isendrecv", "isendrecv_replace", "start", "startall"),
 }
+#: With these, groups of messages begin (entry/messages_in_turn.hpp).
+NOTES = {
+    "isend": "  watch_long_send(count, datatype);",
+    "irecv": "  note_source(source);",
+}
 
 
 def short_name(procedure: Procedure) -> str:
@@ -80,6 +85,7 @@ def c_wrapper(procedure: Procedure, large: bool) -> str:
     names = [p.name for p in express.parameters]
     initialisers = fields(procedure, express)
     lines = ["  note_messages();"] if short_name(procedure) in LEAVING else []
+    lines += [NOTES[short_name(procedure)]] if short_name(procedure) in NOTES else []
     lines += [f"  if (!p2p_watched()) return next({', '.join(names)});"]
     if status := status_of(express):
         lines += [f"  StatusRoom room({status[0]}, {status[1]});"]

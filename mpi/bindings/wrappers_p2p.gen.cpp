@@ -69,6 +69,7 @@ ANTIPHON_ENTRY_POINTS(Rsend, (Word buf, Word count, Word datatype, Word dest, Wo
 
 static int do_Isend(decltype(library.Isend) next, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   note_messages();
+  watch_long_send(count, datatype);
   if (!p2p_watched()) return next(buf, count, datatype, dest, tag, comm, request);
   return watch({.call = P2p::isend,
                 .comm = comm,
@@ -217,6 +218,7 @@ ANTIPHON_ENTRY_POINTS(Recv, (Word buf, Word count, Word datatype, Word source, W
 
 static int do_Irecv(decltype(library.Irecv) next, void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
   note_messages();
+  note_source(source);
   if (!p2p_watched()) return next(buf, count, datatype, source, tag, comm, request);
   return watch({.call = P2p::irecv,
                 .comm = comm,
@@ -685,6 +687,7 @@ ANTIPHON_ENTRY_POINTS(Rsend_c, (Word buf, Word count, Word datatype, Word dest, 
 
 static int do_Isend_c(decltype(library.Isend_c) next, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   note_messages();
+  watch_long_send(count, datatype);
   if (!p2p_watched()) return next(buf, count, datatype, dest, tag, comm, request);
   return watch({.call = P2p::isend,
                 .comm = comm,
@@ -833,6 +836,7 @@ ANTIPHON_ENTRY_POINTS(Recv_c, (Word buf, Word count, Word datatype, Word source,
 
 static int do_Irecv_c(decltype(library.Irecv_c) next, void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
   note_messages();
+  note_source(source);
   if (!p2p_watched()) return next(buf, count, datatype, source, tag, comm, request);
   return watch({.call = P2p::irecv,
                 .comm = comm,

@@ -12,6 +12,7 @@
 #include "antiphon/credit.hpp"
 #include "compress/collectives.hpp"
 #include "compress/comm_being_freed.hpp"
+#include "entry/before_comm_ends.hpp"
 #include "entry/exchange_limits.hpp"
 #include "entry/forget_passed.hpp"
 #include "entry/operations.hpp"
@@ -37,6 +38,7 @@ std::mutex abandoned_mutex;
 int delete_state(MPI_Comm, int, void* value, void*) {
   std::unique_ptr<CommState> state(static_cast<CommState*>(value));
   passed_calls::forget();
+  if (auto* const call = before_comm_ends.load(std::memory_order_acquire)) call();
   state->abandon();
   if (!state->in_use()) return MPI_SUCCESS;
   const std::lock_guard lock(abandoned_mutex);

@@ -17,6 +17,7 @@
 #include "entry/finalize_watch.hpp"
 #include "entry/in_finalize.hpp"
 #include "entry/learned.hpp"
+#include "entry/messages_in_turn.hpp"
 #include "entry/node_report.hpp"
 #include "entry/operations.hpp"
 #include "entry/pattern_history.hpp"
@@ -77,6 +78,7 @@ void end() {
                     {"facts", facts_row, print_facts},
                     {"tried", learned::rows, learned::print},
                     {"within_nodes", node_row, print_node},
+                    {"in_turn", in_turn_row, print_in_turn},
                     {"multicast", multicast_row, print_multicast},
                     {"compressing", compression_terms, print_compression_terms},
                     {"compression", compression_rows, print_compression}});
@@ -85,6 +87,7 @@ void end() {
   trace::finish();
   learned::finish_sharing();
   finish_gatherings();
+  stop_messages_in_turn();
   operations::forget_all();
   persistent::release_all();
   forget_watched_requests();
@@ -144,6 +147,7 @@ void after_init() {
     start_capture();
     trace::start();
     start_framing();
+    start_messages_in_turn();
     summary::start();
     start_progress_thread();
     start_early_comms();
@@ -159,6 +163,7 @@ void after_init() {
 
 Finalizing::Finalizing() {
   stop_progress_thread();
+  send_held_messages();
   progress_hook::before_finalize();
   if (!ends_in_finalize) end();
 }

@@ -199,7 +199,9 @@ void PersistentCall::complete() {
 bool handle(const P2pCall& c, int& result);
 
 /// Sees calls on requests and messages while they concern operations, and no longer.
-void choose_handler() { set_p2p_handler(existing > 0 || beside_nonblocking ? handle : nullptr); }
+void choose_handler() {
+  set_p2p_handler(WatchReason::operations, existing > 0 || beside_nonblocking ? handle : nullptr);
+}
 
 void free_request(MPI_Request request) {
   const operations::Lock lock;
@@ -277,7 +279,7 @@ void release_all() {
   operations.clear();
   orphans.clear();
   existing = 0;
-  set_p2p_handler(nullptr);
+  set_p2p_handler(WatchReason::operations, nullptr);
 }
 
 }  // namespace antiphon::mpi::persistent

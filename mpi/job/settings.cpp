@@ -55,6 +55,7 @@ void read_multicast(Settings& s) {
 void read_waiting(Settings& s) {
   s.progress = word_variable("ANTIPHON_PROGRESS", "calls");
   s.shared_memory = word_variable("ANTIPHON_SHARED_MEMORY", "on");
+  s.orders_messages = word_variable("ANTIPHON_ORDER_MESSAGES", "on") == "on";
   s.topology = word_variable("ANTIPHON_TOPOLOGY", "on");
   s.slurm_topology = std::getenv("SLURM_TOPOLOGY_ADDR") != nullptr;
   s.yield = integer_variable("ANTIPHON_YIELD", 1) != 0;
@@ -273,6 +274,7 @@ void each_setting(auto& settings, auto visit) {
   visit("adapt", settings.adapt);
   visit("progress", settings.progress);
   visit("shared_memory", settings.shared_memory);
+  visit("orders_messages", settings.orders_messages);
   visit("topology", settings.topology);
   visit("slurm_topology", settings.slurm_topology);
   visit("yield", settings.yield);

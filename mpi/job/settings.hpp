@@ -111,6 +111,8 @@ struct Settings {
   /// ANTIPHON_SHARED_MEMORY says how messages of schedules move within a node: through shared memory, long ones with a
   /// single copy (on) or not (copy), or as the library's messages (off).
   std::string shared_memory = "on";
+  /// ANTIPHON_ORDER_MESSAGES=off sends every message of the program when the program says so.
+  bool orders_messages = true;
   /// ANTIPHON_TOPOLOGY says which switches nodes are on: what a profile or Slurm knows (on), nothing (off), or
   /// "switch=node01,node02;other=node03".
   std::string topology = "on";

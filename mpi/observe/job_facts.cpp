@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "antiphon/fact.hpp"
@@ -15,6 +16,9 @@
 namespace antiphon::mpi {
 
 namespace {
+
+/// They are never destroyed: a program may end without MPI_Finalize.
+auto& added = *new std::vector<Fact>;
 
 Fact nodes_fact() {
   const std::vector<int>& node_of = world.node_of_rank;
@@ -73,6 +77,7 @@ std::vector<Fact> facts_of_job() {
   else if (!recalled.passed_over.empty()) facts.push_back({"profile", "none", recalled.passed_over});
   if (const std::int64_t rules = recalled.learned_rules; rules > 0)
     facts.push_back({"learned", std::to_string(rules) + (rules == 1 ? " rule" : " rules"), recalled.learned_path});
+  facts.insert(facts.end(), added.begin(), added.end());
   return facts;
 }
 
@@ -82,6 +87,8 @@ bool is_of_network(const std::string& name) {
 }
 
 }  // namespace
+
+void add_fact(Fact fact) { added.push_back(std::move(fact)); }
 
 Json facts_row() {
   Json list = Json::array();

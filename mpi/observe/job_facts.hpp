@@ -4,10 +4,13 @@
 
 #include <cstdio>
 
+#include "antiphon/fact.hpp"
 #include "json/json.hpp"
 
 namespace antiphon::mpi {
 
+/// Adds what a higher room knows.
+void add_fact(Fact fact);
 Json facts_row();
 /// Prints what the line about the network does not say.
 void print_facts(std::FILE* out, const Json& row);

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "call/p2p_calls.gen.hpp"
@@ -58,14 +59,28 @@ class P2pRecorder {
 using P2pHandler = bool (*)(const P2pCall& call, int& result);
 
 /// Names the reasons why wrappers must do more than call the library.
-enum class WatchReason : std::uint8_t { trace = 1, handler = 2, framing = 4, completion = 8, capture = 16 };
+enum class WatchReason : std::uint8_t {
+  trace = 1,
+  operations = 2,
+  framing = 4,
+  completion = 8,
+  capture = 16,
+  order = 32
+};
 /// Those that have a recorder.
-inline constexpr std::array recorded{WatchReason::trace, WatchReason::capture, WatchReason::completion};
+inline constexpr std::array recorded{WatchReason::trace, WatchReason::capture, WatchReason::completion,
+                                     WatchReason::order};
+/// Those that have a handler. The first that does the call is the last that sees it.
+inline constexpr std::array handled{WatchReason::order, WatchReason::operations};
 
 namespace watching {
 inline std::array<std::atomic<P2pRecorder*>, recorded.size()> recorders{};  ///< in the order of `recorded`
-inline std::atomic<P2pHandler> handler{nullptr};
-inline std::atomic<std::uint8_t> reasons{0};  ///< one bit for each WatchReason
+inline std::array<std::atomic<P2pHandler>, handled.size()> handlers{};      ///< in the order of `handled`
+inline std::atomic<std::uint8_t> reasons{0};                                ///< one bit for each WatchReason
+/// An MPI_Isend of so many bytes is a reason to watch (WatchReason::order), and what follows it until that is cleared.
+inline std::atomic<std::int64_t> long_bytes{std::numeric_limits<std::int64_t>::max()};
+inline std::atomic<bool> any_source{false};  ///< a receive from any rank was posted; whoever reads it clears it
+bool is_long(std::int64_t count, MPI_Datatype type, std::int64_t bytes);
 }  // namespace watching
 
 /// Tells whether wrappers must do more than call the library. They see no call of the library's own, since those come
@@ -75,12 +90,26 @@ inline bool p2p_watched() { return watching::reasons.load(std::memory_order_rela
 /// Sets or clears one reason to watch.
 void watch_for(WatchReason reason, bool wanted);
 
+/// Is called at each MPI_Isend.
+inline void watch_long_send(std::int64_t count, MPI_Datatype type) {
+  const std::int64_t bytes = watching::long_bytes.load(std::memory_order_relaxed);
+  if (bytes == std::numeric_limits<std::int64_t>::max()) return;
+  if (watching::is_long(count, type, bytes)) watch_for(WatchReason::order, true);
+}
+/// Is called at each MPI_Irecv.
+inline void note_source(int source) {
+  if (source == MPI_ANY_SOURCE) watching::any_source.store(true, std::memory_order_relaxed);
+}
+
 /// Shows every point-to-point call to this recorder from now on, for one of the reasons that have one; null stops that.
 /// The recorder must outlive calls under way.
 void set_p2p_recorder(WatchReason reason, P2pRecorder* recorder);
 
-/// Shows every point-to-point call to this handler from now on; null stops that.
-void set_p2p_handler(P2pHandler handler);
+/// Shows calls to this handler and this recorder while an MPI_Isend of so many bytes is a reason to watch.
+void watch_long_sends(std::int64_t bytes, P2pHandler handler, P2pRecorder* recorder);
+
+/// Shows every point-to-point call to this handler from now on, for one of the reasons that have one; null stops that.
+void set_p2p_handler(WatchReason reason, P2pHandler handler);
 
 /// Provides the place for statuses: the program's own, or discarded room if the program ignores statuses.
 class StatusRoom {
@@ -102,7 +131,16 @@ class StatusRoom {
   std::vector<MPI_Status> many_;
 };
 
-/// Runs a call, and shows it to the handler and the recorders that exist.
+/// Tells whether a handler has done the call.
+inline bool handle(const P2pCall& call, int& result) {
+  for (const std::atomic<P2pHandler>& one : watching::handlers) {
+    const P2pHandler handler = one.load(std::memory_order_acquire);
+    if (handler != nullptr && handler(call, result)) return true;
+  }
+  return false;
+}
+
+/// Runs a call, and shows it to the handlers and the recorders that exist.
 template <class Run>
 int watch(const P2pCall& call, Run&& run) {
   std::array<P2pRecorder*, recorded.size()> recorders;
@@ -111,8 +149,7 @@ int watch(const P2pCall& call, Run&& run) {
     if (recorders[i] != nullptr) recorders[i]->before(call);
   }
   int result = MPI_SUCCESS;
-  const P2pHandler handler = watching::handler.load(std::memory_order_acquire);
-  if (handler == nullptr || !handler(call, result)) result = run();
+  if (!handle(call, result)) result = run();
   for (std::size_t i = recorders.size(); i-- > 0;) {
     if (recorders[i] != nullptr) recorders[i]->after(call, result);
   }

@@ -155,6 +155,13 @@ constexpr std::array variables{
              .form = "`a*4,b*4`",
              .meaning = "names taken for the ranks' nodes, to try a machine on another; with sockets: "
                         "`a/0*2,a/1*2`"},
+    Variable{.name = "ANTIPHON_ORDER_MESSAGES",
+             .takes = Takes::word,
+             .words = "on, off",
+             .initial = "on",
+             .meaning = "where a program sends to many nodes by `MPI_Isend` and then waits, again and again, "
+                        "messages go in an order that does not overrun ports",
+             .page = "concepts/messages-in-turn.md"},
     Variable{.name = "ANTIPHON_PLACEMENT",
              .form = "FILE",
              .meaning = "where each rank should be; checked at `MPI_Init`",

@@ -169,6 +169,8 @@ def add_choices(parser: argparse._ActionsContainer) -> None:
     add("--progress", choices=("calls", "thread"), help="what advances nonblocking and persistent collectives while "
         "the program computes: its MPI calls (default), or a thread on a core that no rank uses; that needs "
         "MPI_THREAD_MULTIPLE")  # fmt: skip
+    add("--order-messages", choices=("on", "off"), help="where the program sends to many nodes by MPI_Isend and then "
+        "waits, again and again, let messages go in turn (on, the default), or as they are sent (off)")  # fmt: skip
     add("--shared-memory", choices=("on", "copy", "off"), help="how schedules' messages move within a node: through "
         "shared memory, long ones with one copy (on, the default) or two (copy), or by the library (off)")  # fmt: skip
     add("--topology", metavar="MAP", help="the nodes' switches, as 'left=node01,node02;right=node03'; or on, off")
@@ -197,6 +199,7 @@ def settings(args: argparse.Namespace) -> Settings:
         codec=given.get("codec"),
         adapt=given.get("adapt"),
         progress=given.get("progress"),
+        order_messages=given.get("order_messages"),
         shared_memory=given.get("shared_memory"),
         topology=given.get("topology"),
         reorder=given.get("reorder", False),

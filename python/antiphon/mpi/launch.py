@@ -53,6 +53,8 @@ class Settings:
     adapt: str | None = None
     #: calls or thread: what advances nonblocking collectives while the program computes.
     progress: str | None = None
+    #: on or off: whether the program's own messages may go in another order.
+    order_messages: str | None = None
     #: on, copy or off: how schedules' messages move within a node.
     shared_memory: str | None = None
     #: on, off, or which switches nodes are on: left=node01,node02;right=node03.
@@ -85,6 +87,7 @@ class Settings:
             "ANTIPHON_CODEC": self.codec,
             "ANTIPHON_ADAPT": self.adapt,
             "ANTIPHON_PROGRESS": self.progress,
+            "ANTIPHON_ORDER_MESSAGES": self.order_messages,
             "ANTIPHON_SHARED_MEMORY": self.shared_memory,
             "ANTIPHON_TOPOLOGY": self.topology,
             "ANTIPHON_REORDER": "1" if self.reorder else None,

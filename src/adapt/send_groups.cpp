@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "antiphon/send_groups.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <set>
+#include <utility>
+
+#include "antiphon/fnv.hpp"
+
+namespace antiphon {
+
+namespace {
+
+/// A group is held after so many of them in a row.
+constexpr int seen_often = 3;
+/// Messages to fewer nodes may as well go all at once.
+constexpr std::size_t least_nodes = 2;
+/// Messages to so many, and to this part of all other nodes, go in turn in whatever order the program sends them. Where
+/// each rank has fewer, some receivers get from more ranks than others, and pauses of a sender help nobody.
+constexpr std::size_t many_nodes = 7;
+constexpr double most_nodes = 0.75;
+/// Shorter groups gain less than holding them costs.
+constexpr double least_wire_s = 1.5e-3;
+/// The wait follows the last message at once if that takes no longer than this, or than this part of the wire's time.
+constexpr double at_once_s = 100e-6;
+constexpr double at_once_share = 0.1;
+/// A group that takes longer this often, and by this much, is not held any more.
+constexpr int held_often = 6;
+constexpr double clearly_longer = 1.25;
+/// Programs with more are not understood; what is known is forgotten.
+constexpr std::size_t most_patterns = 256;
+constexpr std::size_t most_sends = 4096;
+
+std::uint64_t hash_of(std::uint64_t a, std::uint64_t b) {
+  Fnv hash;
+  hash.add(static_cast<std::int64_t>(a));
+  hash.add(static_cast<std::int64_t>(b));
+  return hash.value();
+}
+
+/// Tells whether ranks are likely to begin with the same receiver: this one goes through most ranks in their order.
+bool is_same_on_all(const std::vector<SendGroups::Send>& sends) {
+  const auto by_rank = [](const SendGroups::Send& a, const SendGroups::Send& b) { return a.peer < b.peer; };
+  const bool rises = std::is_sorted(sends.begin(), sends.end(), by_rank);
+  const bool falls = std::is_sorted(sends.rbegin(), sends.rend(), by_rank);
+  const SendGroups::Send& first = sends.front();
+  const bool most = 2 * sends.size() >= static_cast<std::size_t>(first.ranks);
+  return rises != falls && most &&
+         std::all_of(sends.begin(), sends.end(), [&](const SendGroups::Send& s) { return s.comm == first.comm; });
+}
+
+}  // namespace
+
+SendGroups::Advice SendGroups::send(const Send& send, double now_s) {
+  if (sends_.size() >= most_sends) {
+    interrupt();
+    return Advice::release;
+  }
+  const std::uint64_t receiver = hash_of(send.comm, static_cast<std::uint64_t>(send.peer));
+  if (sends_.empty()) {
+    group_ = {hash_of(last_, receiver), now_s, false};
+    group_.held = may_hold();
+  }
+  const std::size_t at = sends_.size();
+  sends_.push_back(send);
+  receivers_.push_back(receiver);
+  if (!group_.held) return Advice::pass;
+  const Pattern& expected = patterns_.at(group_.key);
+  if (at < expected.receivers.size() && expected.receivers[at] == receiver) return Advice::hold;
+  group_.held = false;
+  return Advice::release;
+}
+
+SendGroups::Way SendGroups::wait(double now_s) {
+  if (sends_.empty()) {
+    spoilt_ = false;
+    return {};
+  }
+  if (patterns_.size() >= most_patterns && !patterns_.contains(group_.key)) patterns_.clear();
+  Pattern& pattern = patterns_[group_.key];
+  if (pattern.receivers != receivers_) {
+    pattern = {};
+    pattern.receivers = receivers_;
+  }
+  pattern.seen = fits(now_s) ? pattern.seen + 1 : 0;
+  pattern.way = best_way();
+  waited_for_ = group_;
+  waits_ = true;
+  const Way way = pattern.way;
+  std::uint64_t all = receivers_.size();
+  for (const std::uint64_t receiver : receivers_) all = hash_of(all, receiver);
+  begin_next(all);
+  return way;
+}
+
+void SendGroups::waited(double now_s) {
+  const auto found = patterns_.find(waited_for_.key);
+  if (!std::exchange(waits_, false) || found == patterns_.end()) return;
+  Pattern& pattern = found->second;
+  double& least_s = waited_for_.held ? pattern.held_s : pattern.passed_s;
+  least_s = std::min(least_s, now_s - waited_for_.began_s);
+  if (waited_for_.held && ++pattern.held >= held_often && pattern.held_s > clearly_longer * pattern.passed_s)
+    pattern.refused = true;
+}
+
+void SendGroups::interrupt() {
+  if (sends_.empty()) return;
+  if (const auto found = patterns_.find(group_.key); found != patterns_.end()) {
+    found->second.seen = 0;
+    found->second.refused |= group_.held;
+  }
+  begin_next(0);
+}
+
+bool SendGroups::may_hold() const {
+  const auto found = patterns_.find(group_.key);
+  if (spoilt_ || found == patterns_.end()) return false;
+  const Pattern& pattern = found->second;
+  return pattern.seen >= seen_often && pattern.way.in_turn && !pattern.refused;
+}
+
+/// Tells whether the group that ends now could have been held.
+bool SendGroups::fits(double now_s) const {
+  double bytes = 0;
+  for (const Send& send : sends_) bytes += static_cast<double>(send.bytes);
+  return !spoilt_ && now_s - group_.began_s <= std::max(at_once_s, at_once_share * bytes / bytes_per_s_);
+}
+
+/// Returns how the group that ends now had better go the next time.
+SendGroups::Way SendGroups::best_way() const {
+  std::set<int> nodes;
+  std::int64_t bytes = 0;
+  for (const Send& send : sends_) {
+    nodes.insert(send.node);
+    bytes += send.bytes;
+  }
+  if (nodes.size() < least_nodes || static_cast<double>(bytes) < least_wire_s * bytes_per_s_) return {};
+  const bool rotates = is_same_on_all(sends_);
+  const double part = static_cast<double>(nodes.size()) / (sends_.front().nodes - 1);
+  return {rotates || (nodes.size() >= many_nodes && part >= most_nodes), rotates};
+}
+
+void SendGroups::begin_next(std::uint64_t last) {
+  last_ = last;
+  sends_.clear();
+  receivers_.clear();
+  group_ = {};
+  spoilt_ = false;
+}
+
+}  // namespace antiphon
