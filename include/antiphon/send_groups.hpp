@@ -37,9 +37,11 @@ class SendGroups {
   explicit SendGroups(double bytes_per_s) : bytes_per_s_(bytes_per_s) {}
 
   Advice send(const Send& send, double now_s);
+  /// The program is back from sending.
+  void sent(double now_s) { back_s_ = now_s; }
   /// The program has posted a receive from any rank: another order could make another result.
   void spoil() { spoilt_ = true; }
-  /// The program waits for messages or tests them, so the group is complete. Returns how what is held goes.
+  /// The program waits for messages, so the group is complete. Returns how what is held goes.
   Way wait(double now_s);
   /// The first wait after a group is over.
   void waited(double now_s);
@@ -63,7 +65,7 @@ class SendGroups {
   };
 
   [[nodiscard]] bool may_hold() const;
-  [[nodiscard]] bool fits(double now_s) const;
+  [[nodiscard]] bool fits() const;
   [[nodiscard]] Way best_way() const;
   void begin_next(std::uint64_t last);
 
@@ -73,6 +75,8 @@ class SendGroups {
   Group group_;                                          ///< that has begun
   std::vector<Send> sends_;
   std::vector<std::uint64_t> receivers_;
+  double back_s_ = 0;
+  double computes_s_ = 0;  ///< between the calls of the group
   bool spoilt_ = false;
   Group waited_for_;
   bool waits_ = false;

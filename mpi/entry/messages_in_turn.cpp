@@ -168,30 +168,29 @@ bool handle_in_turn(const P2pCall& call, int& result) {
     case P2p::wait:
     case P2p::waitall:
     case P2p::waitany:
-    case P2p::waitsome:
-    case P2p::test:
-    case P2p::testall:
-    case P2p::testany:
-    case P2p::testsome: release_for_wait(); return false;
+    case P2p::waitsome: release_for_wait(); return false;
     case P2p::cancel: return cancel(call, result);
     default: interrupt(); return false;
   }
 }
 
-/// Measures how long groups take.
-class Waits final : public P2pRecorder {
+/// Sees the ends of calls.
+class Ends final : public P2pRecorder {
  public:
   void before(const P2pCall&) noexcept override {}
   void after(const P2pCall& call, int) noexcept override {
+    const operations::Lock lock;
     switch (call.call) {
+      case P2p::isend: return in_turn->groups.sent(now_s());
       case P2p::wait:
-      case P2p::waitall:
       case P2p::waitany:
-      case P2p::waitsome: break;
+      case P2p::waitsome: return in_turn->groups.waited(now_s());
+      case P2p::waitall:
+        in_turn->groups.waited(now_s());
+        // The program may compute now.
+        return let_go();
       default: return;
     }
-    const operations::Lock lock;
-    in_turn->groups.waited(now_s());
   }
 };
 
@@ -210,7 +209,7 @@ std::string why_not() {
 }  // namespace
 
 void start_messages_in_turn() {
-  static Waits waits;
+  static Ends ends;
   const std::string why = why_not();
   add_fact({"the program's messages", why.empty() ? "in turn where many go at once" : "as they are sent",
             why.empty() ? "by default" : why});
@@ -219,7 +218,7 @@ void start_messages_in_turn() {
   const double bytes_per_s = static_cast<double>(world.settings.link_bits_per_s) / 8 / ranks_per_node;
   in_turn = new InTurn{SendGroups(bytes_per_s), bytes_per_s};
   before_comm_ends = send_held_messages;
-  watch_long_sends(least_bytes, handle_in_turn, &waits);
+  watch_long_sends(least_bytes, handle_in_turn, &ends);
 }
 
 void send_held_messages() {

@@ -22,15 +22,16 @@ constexpr std::size_t many_nodes = 7;
 constexpr double most_nodes = 0.75;
 /// Shorter groups gain less than holding them costs.
 constexpr double least_wire_s = 1.5e-3;
-/// The wait follows the last message at once if that takes no longer than this, or than this part of the wire's time.
+/// A program that computes no longer than this between its calls, or than this part of the wire's time, only waits.
 constexpr double at_once_s = 100e-6;
-constexpr double at_once_share = 0.1;
+constexpr double at_once_share = 0.05;
 /// A group that takes longer this often, and by this much, is not held any more.
 constexpr int held_often = 6;
 constexpr double clearly_longer = 1.25;
 /// Programs with more are not understood; what is known is forgotten.
 constexpr std::size_t most_patterns = 256;
-constexpr std::size_t most_sends = 4096;
+/// Of longer groups, to look at all messages that are under way would take too long.
+constexpr std::size_t most_sends = 512;
 
 std::uint64_t hash_of(std::uint64_t a, std::uint64_t b) {
   Fnv hash;
@@ -61,7 +62,9 @@ SendGroups::Advice SendGroups::send(const Send& send, double now_s) {
   if (sends_.empty()) {
     group_ = {hash_of(last_, receiver), now_s, false};
     group_.held = may_hold();
+    back_s_ = now_s;
   }
+  computes_s_ += now_s - back_s_;
   const std::size_t at = sends_.size();
   sends_.push_back(send);
   receivers_.push_back(receiver);
@@ -77,13 +80,14 @@ SendGroups::Way SendGroups::wait(double now_s) {
     spoilt_ = false;
     return {};
   }
+  computes_s_ += now_s - back_s_;
   if (patterns_.size() >= most_patterns && !patterns_.contains(group_.key)) patterns_.clear();
   Pattern& pattern = patterns_[group_.key];
   if (pattern.receivers != receivers_) {
     pattern = {};
     pattern.receivers = receivers_;
   }
-  pattern.seen = fits(now_s) ? pattern.seen + 1 : 0;
+  pattern.seen = fits() ? pattern.seen + 1 : 0;
   pattern.way = best_way();
   waited_for_ = group_;
   waits_ = true;
@@ -121,10 +125,10 @@ bool SendGroups::may_hold() const {
 }
 
 /// Tells whether the group that ends now could have been held.
-bool SendGroups::fits(double now_s) const {
+bool SendGroups::fits() const {
   double bytes = 0;
   for (const Send& send : sends_) bytes += static_cast<double>(send.bytes);
-  return !spoilt_ && now_s - group_.began_s <= std::max(at_once_s, at_once_share * bytes / bytes_per_s_);
+  return !spoilt_ && computes_s_ <= std::max(at_once_s, at_once_share * bytes / bytes_per_s_);
 }
 
 /// Returns how the group that ends now had better go the next time.
@@ -146,6 +150,7 @@ void SendGroups::begin_next(std::uint64_t last) {
   sends_.clear();
   receivers_.clear();
   group_ = {};
+  computes_s_ = 0;
   spoilt_ = false;
 }
 
