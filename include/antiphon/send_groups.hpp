@@ -20,6 +20,7 @@ class SendGroups {
     int nodes = 0;           ///< that these are on
     int peer = 0;            ///< the receiver, one of these
     int node = 0;            ///< the receiver's
+    bool near = false;       ///< that is this rank's
     std::int64_t bytes = 0;
   };
   /// How a group goes.
@@ -73,6 +74,7 @@ class SendGroups {
   std::unordered_map<std::uint64_t, Pattern> patterns_;  ///< by the group before and the first receiver
   std::uint64_t last_ = 0;                               ///< a hash of the group before
   Group group_;                                          ///< that has begun
+  std::vector<Send> order_;  ///< of all messages since the last wait, also to ranks of this node
   std::vector<Send> sends_;
   std::vector<std::uint64_t> receivers_;
   double back_s_ = 0;

@@ -92,16 +92,16 @@ bool hold(const P2pCall& call, std::int64_t bytes, const CommShape& shape, int& 
   return true;
 }
 
-/// Returns what is to be known of a message to another node; nothing for any other, which can overtake none.
-std::optional<SendGroups::Send> far_send(const P2pCall& call, const CommShape*& shape) {
+/// Returns what is to be known of a message; nothing if none like it is ever held.
+std::optional<SendGroups::Send> known_send(const P2pCall& call, const CommShape*& shape) {
   MPI_Count element_bytes = 0;
   if (call.type == MPI_DATATYPE_NULL || PMPI_Type_size_x(call.type, &element_bytes) != MPI_SUCCESS) return std::nullopt;
   const CommState* const state = CommState::of(call.comm);
   if (state == nullptr || call.peer < 0 || call.peer >= state->size()) return std::nullopt;
   shape = &state->shape();
   const int node = shape->node_of_rank[at(call.peer)];
-  if (node == shape->node_of_rank[at(shape->rank)]) return std::nullopt;
-  return SendGroups::Send{shape->members, shape->size, shape->nodes, call.peer, node, call.count * element_bytes};
+  const bool near = node == shape->node_of_rank[at(shape->rank)];
+  return SendGroups::Send{shape->members, shape->size, shape->nodes, call.peer, node, near, call.count * element_bytes};
 }
 
 /// Sees an MPI_Isend. Returns whether it is held.
@@ -115,12 +115,13 @@ bool send(const P2pCall& call, int& result) {
   if (watching::any_source.exchange(false, std::memory_order_relaxed)) in_turn->groups.spoil();
   in_turn->looked = true;
   const CommShape* shape = nullptr;
-  const std::optional<SendGroups::Send> sent = far_send(call, shape);
+  const std::optional<SendGroups::Send> sent = known_send(call, shape);
   if (!sent) return false;
-  const bool may_hold = sent->bytes >= least_bytes;
-  const bool holds = may_hold && in_turn->groups.send(*sent, now_s()) == SendGroups::Advice::hold;
+  const bool is_long = sent->bytes >= least_bytes;
+  const bool holds = is_long && in_turn->groups.send(*sent, now_s()) == SendGroups::Advice::hold;
   if (holds && hold(call, sent->bytes, *shape, result)) return true;
-  let_go();
+  // It must not overtake what is held; none of that goes to this node.
+  if (!sent->near) let_go();
   return false;
 }
 

@@ -22,6 +22,8 @@ constexpr std::size_t many_nodes = 7;
 constexpr double most_nodes = 0.75;
 /// Shorter groups gain less than holding them costs.
 constexpr double least_wire_s = 1.5e-3;
+/// In an order that differs from rank to rank, ports hold this much at once, and nothing is lost.
+constexpr std::int64_t usual_port_bytes = 128 << 10;
 /// A program that computes no longer than this between its calls, or than this part of the wire's time, only waits.
 constexpr double at_once_s = 100e-6;
 constexpr double at_once_share = 0.05;
@@ -40,7 +42,8 @@ std::uint64_t hash_of(std::uint64_t a, std::uint64_t b) {
   return hash.value();
 }
 
-/// Tells whether ranks are likely to begin with the same receiver: this one goes through most ranks in their order.
+/// Tells whether ranks are likely to begin with the same receiver: this one goes through most ranks in their order,
+/// also through those of its own node.
 bool is_same_on_all(const std::vector<SendGroups::Send>& sends) {
   const auto by_rank = [](const SendGroups::Send& a, const SendGroups::Send& b) { return a.peer < b.peer; };
   const bool rises = std::is_sorted(sends.begin(), sends.end(), by_rank);
@@ -54,10 +57,12 @@ bool is_same_on_all(const std::vector<SendGroups::Send>& sends) {
 }  // namespace
 
 SendGroups::Advice SendGroups::send(const Send& send, double now_s) {
-  if (sends_.size() >= most_sends) {
+  if (order_.size() >= most_sends) {
     interrupt();
     return Advice::release;
   }
+  order_.push_back(send);
+  if (send.near) return Advice::pass;
   const std::uint64_t receiver = hash_of(send.comm, static_cast<std::uint64_t>(send.peer));
   if (sends_.empty()) {
     group_ = {hash_of(last_, receiver), now_s, false};
@@ -77,7 +82,7 @@ SendGroups::Advice SendGroups::send(const Send& send, double now_s) {
 
 SendGroups::Way SendGroups::wait(double now_s) {
   if (sends_.empty()) {
-    spoilt_ = false;
+    begin_next(last_);
     return {};
   }
   computes_s_ += now_s - back_s_;
@@ -109,7 +114,7 @@ void SendGroups::waited(double now_s) {
 }
 
 void SendGroups::interrupt() {
-  if (sends_.empty()) return;
+  if (order_.empty()) return;
   if (const auto found = patterns_.find(group_.key); found != patterns_.end()) {
     found->second.seen = 0;
     found->second.refused |= group_.held;
@@ -140,13 +145,14 @@ SendGroups::Way SendGroups::best_way() const {
     bytes += send.bytes;
   }
   if (nodes.size() < least_nodes || static_cast<double>(bytes) < least_wire_s * bytes_per_s_) return {};
-  const bool rotates = is_same_on_all(sends_);
+  if (is_same_on_all(order_)) return {true, true};
   const double part = static_cast<double>(nodes.size()) / (sends_.front().nodes - 1);
-  return {rotates || (nodes.size() >= many_nodes && part >= most_nodes), rotates};
+  return {nodes.size() >= many_nodes && part >= most_nodes && bytes > usual_port_bytes, false};
 }
 
 void SendGroups::begin_next(std::uint64_t last) {
   last_ = last;
+  order_.clear();
   sends_.clear();
   receivers_.clear();
   group_ = {};
