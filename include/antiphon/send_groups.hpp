@@ -50,14 +50,19 @@ class SendGroups {
   void interrupt();
 
  private:
+  /// How long groups of about the same length took, from their beginning to the end of the wait.
+  struct Times {
+    std::int64_t bytes = 0;
+    int held = 0;                                               ///< so many of them
+    double passed_s = std::numeric_limits<double>::infinity();  ///< the least
+    double held_s = std::numeric_limits<double>::infinity();
+  };
   struct Pattern {
     std::vector<std::uint64_t> receivers;
     Way way;
     bool refused = false;
-    int seen = 0;                                               ///< times in a row
-    int held = 0;                                               ///< times
-    double passed_s = std::numeric_limits<double>::infinity();  ///< the least from its beginning to the wait's end
-    double held_s = std::numeric_limits<double>::infinity();
+    int seen = 0;  ///< times in a row
+    Times times;
   };
   struct Group {
     std::uint64_t key = 0;
@@ -66,6 +71,7 @@ class SendGroups {
   };
 
   [[nodiscard]] bool may_hold() const;
+  [[nodiscard]] std::int64_t bytes() const;
   [[nodiscard]] bool fits() const;
   [[nodiscard]] Way best_way() const;
   void begin_next(std::uint64_t last);

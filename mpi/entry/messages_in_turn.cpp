@@ -32,8 +32,8 @@ namespace {
 /// Shorter messages leave at once, and nothing is looked at for their sake.
 constexpr std::int64_t least_bytes = 4096;
 /// After so many groups of which none could go in turn, so many long messages pass without a look.
-constexpr int most_useless = 32;
-constexpr int passed_then = 1024;
+constexpr int most_useless = 16;
+constexpr int passed_then = 256;
 constexpr int least_nodes = 3;
 
 struct Counts {

@@ -30,6 +30,8 @@ constexpr double at_once_share = 0.05;
 /// A group that takes longer this often, and by this much, is not held any more.
 constexpr int held_often = 6;
 constexpr double clearly_longer = 1.25;
+/// Groups are not compared with others that are longer by this factor.
+constexpr double about_as_long = 1.1;
 /// Programs with more are not understood; what is known is forgotten.
 constexpr std::size_t most_patterns = 256;
 /// Of longer groups, to look at all messages that are under way would take too long.
@@ -92,6 +94,9 @@ SendGroups::Way SendGroups::wait(double now_s) {
     pattern = {};
     pattern.receivers = receivers_;
   }
+  const auto before = static_cast<double>(pattern.times.bytes);
+  const auto now = static_cast<double>(bytes());
+  if (std::max(before, now) > about_as_long * std::min(before, now)) pattern.times = {.bytes = bytes()};
   pattern.seen = fits() ? pattern.seen + 1 : 0;
   pattern.way = best_way();
   waited_for_ = group_;
@@ -106,11 +111,11 @@ SendGroups::Way SendGroups::wait(double now_s) {
 void SendGroups::waited(double now_s) {
   const auto found = patterns_.find(waited_for_.key);
   if (!std::exchange(waits_, false) || found == patterns_.end()) return;
-  Pattern& pattern = found->second;
-  double& least_s = waited_for_.held ? pattern.held_s : pattern.passed_s;
+  Times& times = found->second.times;
+  double& least_s = waited_for_.held ? times.held_s : times.passed_s;
   least_s = std::min(least_s, now_s - waited_for_.began_s);
-  if (waited_for_.held && ++pattern.held >= held_often && pattern.held_s > clearly_longer * pattern.passed_s)
-    pattern.refused = true;
+  if (waited_for_.held && ++times.held >= held_often && times.held_s > clearly_longer * times.passed_s)
+    found->second.refused = true;
 }
 
 void SendGroups::interrupt() {
@@ -129,25 +134,26 @@ bool SendGroups::may_hold() const {
   return pattern.seen >= seen_often && pattern.way.in_turn && !pattern.refused;
 }
 
+std::int64_t SendGroups::bytes() const {
+  std::int64_t all = 0;
+  for (const Send& send : sends_) all += send.bytes;
+  return all;
+}
+
 /// Tells whether the group that ends now could have been held.
 bool SendGroups::fits() const {
-  double bytes = 0;
-  for (const Send& send : sends_) bytes += static_cast<double>(send.bytes);
-  return !spoilt_ && computes_s_ <= std::max(at_once_s, at_once_share * bytes / bytes_per_s_);
+  const double wire_s = static_cast<double>(bytes()) / bytes_per_s_;
+  return !spoilt_ && computes_s_ <= std::max(at_once_s, at_once_share * wire_s);
 }
 
 /// Returns how the group that ends now had better go the next time.
 SendGroups::Way SendGroups::best_way() const {
   std::set<int> nodes;
-  std::int64_t bytes = 0;
-  for (const Send& send : sends_) {
-    nodes.insert(send.node);
-    bytes += send.bytes;
-  }
-  if (nodes.size() < least_nodes || static_cast<double>(bytes) < least_wire_s * bytes_per_s_) return {};
+  for (const Send& send : sends_) nodes.insert(send.node);
+  if (nodes.size() < least_nodes || static_cast<double>(bytes()) < least_wire_s * bytes_per_s_) return {};
   if (is_same_on_all(order_)) return {true, true};
   const double part = static_cast<double>(nodes.size()) / (sends_.front().nodes - 1);
-  return {nodes.size() >= many_nodes && part >= most_nodes && bytes > usual_port_bytes, false};
+  return {nodes.size() >= many_nodes && part >= most_nodes && bytes() > usual_port_bytes, false};
 }
 
 void SendGroups::begin_next(std::uint64_t last) {

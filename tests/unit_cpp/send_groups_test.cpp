@@ -173,6 +173,14 @@ TEST_CASE("a group that takes longer when it is held is sent at once again") {
   for (int i = 0; i < 3; ++i) CHECK(program.exchange(program.others()) == 0);
 }
 
+TEST_CASE("longer groups that take longer are held all the same") {
+  Program program(3);
+  program.repeat(program.others());
+  for (int i = 0; i < 3; ++i) CHECK(program.exchange(program.others()) == ranks - 1);
+  program.lasts_s = 0.4;
+  for (int i = 0; i < 12; ++i) CHECK(program.exchange(program.others(), 262144) == ranks - 1);
+}
+
 TEST_CASE("programs without a pattern cost little memory, and are never held") {
   Program program(3);
   for (int i = 0; i < 5000; ++i) {
