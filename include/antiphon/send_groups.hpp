@@ -71,9 +71,8 @@ class SendGroups {
   };
 
   [[nodiscard]] bool may_hold() const;
-  [[nodiscard]] std::int64_t bytes() const;
-  [[nodiscard]] bool fits() const;
-  [[nodiscard]] Way best_way() const;
+  [[nodiscard]] bool fits(std::int64_t bytes) const;
+  [[nodiscard]] Way best_way(std::int64_t bytes) const;
   void begin_next(std::uint64_t last);
 
   double bytes_per_s_;

@@ -3,7 +3,6 @@
 
 #include <mpi.h>
 
-#include <array>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -22,6 +21,7 @@
 #include "job/progress_hook.hpp"
 #include "job/world.hpp"
 #include "observe/job_facts.hpp"
+#include "observe/summed_row.hpp"
 #include "observe/text_table.hpp"
 #include "observe/watch.hpp"
 
@@ -231,15 +231,8 @@ void send_held_messages() {
 void stop_messages_in_turn() { watch_long_sends(std::numeric_limits<std::int64_t>::max(), nullptr, nullptr); }
 
 Json in_turn_row() {
-  constexpr std::array names{"groups", "messages", "bytes"};
   const Counts counts = in_turn != nullptr ? in_turn->counts : Counts{};
-  const std::array<std::int64_t, names.size()> own{counts.groups, counts.messages, counts.bytes};
-  std::array<std::int64_t, names.size()> all{};
-  PMPI_Reduce(own.data(), all.data(), static_cast<int>(all.size()), MPI_INT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
-  if (all[0] == 0) return nullptr;
-  Json row;
-  for (std::size_t i = 0; i < names.size(); ++i) row[names[i]] = all[i];
-  return row;
+  return summed_row<3>({"groups", "messages", "bytes"}, {counts.groups, counts.messages, counts.bytes});
 }
 
 void print_in_turn(std::FILE* out, const Json& row) {

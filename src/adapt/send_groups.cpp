@@ -94,11 +94,13 @@ SendGroups::Way SendGroups::wait(double now_s) {
     pattern = {};
     pattern.receivers = receivers_;
   }
+  std::int64_t bytes = 0;
+  for (const Send& send : sends_) bytes += send.bytes;
   const auto before = static_cast<double>(pattern.times.bytes);
-  const auto now = static_cast<double>(bytes());
-  if (std::max(before, now) > about_as_long * std::min(before, now)) pattern.times = {.bytes = bytes()};
-  pattern.seen = fits() ? pattern.seen + 1 : 0;
-  pattern.way = best_way();
+  const auto now = static_cast<double>(bytes);
+  if (std::max(before, now) > about_as_long * std::min(before, now)) pattern.times = {.bytes = bytes};
+  pattern.seen = fits(bytes) ? pattern.seen + 1 : 0;
+  pattern.way = best_way(bytes);
   waited_for_ = group_;
   waits_ = true;
   const Way way = pattern.way;
@@ -134,26 +136,20 @@ bool SendGroups::may_hold() const {
   return pattern.seen >= seen_often && pattern.way.in_turn && !pattern.refused;
 }
 
-std::int64_t SendGroups::bytes() const {
-  std::int64_t all = 0;
-  for (const Send& send : sends_) all += send.bytes;
-  return all;
-}
-
 /// Tells whether the group that ends now could have been held.
-bool SendGroups::fits() const {
-  const double wire_s = static_cast<double>(bytes()) / bytes_per_s_;
+bool SendGroups::fits(std::int64_t bytes) const {
+  const double wire_s = static_cast<double>(bytes) / bytes_per_s_;
   return !spoilt_ && computes_s_ <= std::max(at_once_s, at_once_share * wire_s);
 }
 
 /// Returns how the group that ends now had better go the next time.
-SendGroups::Way SendGroups::best_way() const {
+SendGroups::Way SendGroups::best_way(std::int64_t bytes) const {
   std::set<int> nodes;
   for (const Send& send : sends_) nodes.insert(send.node);
-  if (nodes.size() < least_nodes || static_cast<double>(bytes()) < least_wire_s * bytes_per_s_) return {};
+  if (nodes.size() < least_nodes || static_cast<double>(bytes) < least_wire_s * bytes_per_s_) return {};
   if (is_same_on_all(order_)) return {true, true};
   const double part = static_cast<double>(nodes.size()) / (sends_.front().nodes - 1);
-  return {nodes.size() >= many_nodes && part >= most_nodes && bytes() > usual_port_bytes, false};
+  return {nodes.size() >= many_nodes && part >= most_nodes && bytes > usual_port_bytes, false};
 }
 
 void SendGroups::begin_next(std::uint64_t last) {
