@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exchanges of messages, point to point, as programs have them: what each takes, in lines of JSON.
 
-mpirun -n 4 python bench/messages/exchange.py ring,grid 65536,262144 SECONDS
+mpirun -n 4 python bench/messages/exchange.py ring,grid 65536,262144 SECONDS [DATA]
+
+DATA is "constant" or "field", a smooth one in double precision with little noise, which changes from time to time.
 """
 
 from __future__ import annotations
@@ -62,27 +64,44 @@ def exchange(peers: list[int], places: list[int], there_and_back: bool, out: Buf
     MPI.Request.Waitall(requests)
 
 
-def seconds_of(pattern: str, size: int, budget_s: float) -> list[float]:
+def contents(data: str, size: int, place: int) -> numpy.ndarray:
+    """Returns the first message from or to the peer at this place."""
+    if data == "constant":
+        return numpy.full(size, 1 + place, "u1")
+    noise = numpy.random.default_rng(place).standard_normal(size // 8)
+    return numpy.sin(numpy.linspace(place, place + 20, size // 8)) + 1e-6 * noise
+
+
+def change(out: Buffers, data: str) -> None:
+    for buffer in out if data == "field" else []:
+        buffer *= 1.001
+
+
+def seconds_of(pattern: str, size: int, budget_s: float, data: str) -> list[float]:
     """Returns the times of single exchanges, of the rank that took longest."""
     comm = MPI.COMM_WORLD
     peers, places = peers_of(pattern)
-    out = [numpy.full(size, 1 + i, "u1") for i in range(len(peers))]
-    into = [numpy.zeros(size, "u1") for _ in peers]
+    out = [contents(data, size, i) for i in range(len(peers))]
+    wanted = [contents(data, size, place) for place in places]
+    into = [numpy.zeros_like(buffer) for buffer in wanted]
     times: list[float] = []
     while comm.bcast(len(times) < WARM_UP + 3 or sum(times) < budget_s):
+        change(out, data)
+        change(wanted, data)
         comm.Barrier()
         begin = time.perf_counter()
         exchange(peers, places, pattern == "pingpong", out, into)
         times.append(comm.allreduce(time.perf_counter() - begin, MPI.MAX))
-    for place, buffer in zip(places, into, strict=True):
-        assert (buffer == 1 + place).all(), f"wrong bytes in {pattern} of {size}"
+    for buffer, right in zip(into, wanted, strict=True):
+        assert (buffer == right).all(), f"wrong bytes in {pattern} of {size}"
     return times[WARM_UP:]
 
 
 def main() -> None:
+    data = sys.argv[4] if len(sys.argv) > 4 else "constant"
     for pattern in sys.argv[1].split(","):
         for size in map(int, sys.argv[2].split(",")):
-            seconds = seconds_of(pattern, size, float(sys.argv[3]))
+            seconds = seconds_of(pattern, size, float(sys.argv[3]), data)
             if MPI.COMM_WORLD.rank == 0:
                 print(json.dumps({"pattern": pattern, "bytes": size, "seconds": seconds}), flush=True)
 

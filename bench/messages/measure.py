@@ -34,6 +34,8 @@ WAYS: dict[str, tuple[list[str], dict[str, str]]] = {
     "antiphon": ([], {}),
     "both by hand": (["--plain"], BY_HAND),
     "as sent": ([], {"ANTIPHON_ORDER_MESSAGES": "off"}),
+    "compressed": (["--compress", "on"], {}),
+    "compressed as sent": (["--compress", "on"], {"ANTIPHON_ORDER_MESSAGES": "off"}),
 }
 PROGRAM = Path(__file__).with_name("exchange.py")
 NEIGHBOURS = {"ring": 2, "grid": 4, "pingpong": 2}
@@ -65,13 +67,13 @@ def measure(name: str, mpi: str, args: argparse.Namespace, file: Path) -> None:
             for way in args.ways.split(","):
                 options, variables = WAYS[way]
                 print(f"{name} {mpi}: {way}, round {turn + 1} of {args.rounds}", file=sys.stderr)
-                program = [*options, "--", sys.executable, PROGRAM, args.patterns, args.sizes, args.seconds]
+                program = [*options, "--", sys.executable, PROGRAM, args.patterns, args.sizes, args.seconds, args.data]
                 lines = antiphon("lab", "run", "--name", LAB, "-n", nodes * ranks, "--map-by", "slot", "--mpi", mpi,
                                  *program, variables=variables)  # fmt: skip
                 samples += [{"way": way, "round": turn} | json.loads(line) for line in lines.splitlines()]
     finally:
         antiphon("lab", "down", "--name", LAB)
-    document = {"cluster": name, "mpi": mpi, "samples": samples}
+    document = {"cluster": name, "mpi": mpi, "data": args.data, "samples": samples}
     file.write_bytes(gzip.compress(json.dumps(document).encode(), mtime=0))
 
 
@@ -118,7 +120,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=1.0, help="for each exchange and size")
     parser.add_argument("--patterns", default="ring,grid,pingpong", help="these, or all,shifted")
     parser.add_argument("--sizes", default=SIZES)
-    parser.add_argument("--ways", default="plain,antiphon,both by hand", help="by commas; or `as sent`")
+    parser.add_argument("--ways", default="plain,antiphon,both by hand", help=f"of {', '.join(WAYS)}")
+    parser.add_argument("--data", default="constant", help="what messages hold: constant or field")
     parser.add_argument("--table", action="store_true")
     parser.add_argument("what", nargs="+", help="shapes like 8x1-1gbit, then the folder; with --table: files")
     args = parser.parse_args()

@@ -20,7 +20,7 @@ namespace antiphon::mpi {
 namespace {
 
 bool may_hold_frame(std::int64_t bytes) {
-  return bytes >= framing_state.threshold_bytes && bytes <= std::numeric_limits<int>::max();
+  return bytes >= framing_state.least_frame_bytes && bytes <= std::numeric_limits<int>::max();
 }
 
 bool is_frame_like(std::int64_t bytes) { return may_hold_frame(bytes) && is_frame_length(bytes); }

@@ -29,6 +29,21 @@ bool start_framed(const SendArguments& message, Parcel& parcel, MPI_Request* req
   return true;
 }
 
+Started start_held(const SendArguments& m, bool waits, Parcel& parcel, MPI_Request* request) {
+  if (framing()) {
+    try {
+      const outgoing::Prepared prepared(m, parcel, waits);
+      if (prepared.comes_too_early()) return {};
+      const Wire& wire = prepared.wire();
+      if (wire.code != MPI_SUCCESS) return {true, wire.code};
+      if (!prepared.as_it_is()) return {true, post(wire, m, request), wire.bytes};
+    } catch (const OutOfMemory&) {
+      return {true, MPI_ERR_NO_MEM};
+    }
+  }
+  return {true, native::isend(m.mode, m.buffer, m.count, m.type, m.peer, m.tag, m.comm, request)};
+}
+
 namespace framed {
 
 int send_as(SendMode mode, const void* buf, std::int64_t count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) {

@@ -76,7 +76,7 @@ inline void encode_messages(Choice& choice, int nodes) {
     return;
   const bool pays = nodes > 1 && collectives_can_pay(framing_state.share_bytes_per_s);
   if (!pays && !framing_state.always) return;
-  choice.parameters.push_back({std::string(encode_parameter), framing_state.threshold_bytes});
+  choice.parameters.push_back({std::string(encode_parameter), framing_state.least_bytes});
 }
 
 }  // namespace antiphon::mpi

@@ -111,7 +111,8 @@ void start_framing() {
   Framing& f = framing_state;
   if (!settle(f)) return;
   const bool force = s.compress == "force";
-  f.threshold_bytes = std::max<std::int64_t>(64, s.compress_threshold_bytes);
+  f.least_bytes = std::max<std::int64_t>(64, s.compress_threshold_bytes);
+  f.least_frame_bytes = std::min(f.least_bytes, f.least_frame_bytes);
   f.always = force;
   if (force) f.share_bytes_per_s = 1e6;
   f.codec = codec::id_of(s.codec.c_str());

@@ -16,8 +16,10 @@ namespace antiphon::mpi {
 struct Framing {
   bool compresses = false;      ///< compression is on: at least the messages of collectives may be encoded
   std::atomic<bool> on{false};  ///< point-to-point messages may be framed
-  /// Shorter messages always travel as they are; so do those with more bytes than an int can count.
-  std::int64_t threshold_bytes = 1024;
+  /// Shorter messages are not encoded; nor are those with more bytes than an int can count.
+  std::int64_t least_bytes = 1024;
+  /// No frame is shorter, so that receivers look at no shorter message.
+  std::int64_t least_frame_bytes = 1024;
   bool always = false;   ///< for tests: every message, also within nodes, whether it pays or not
   bool threads = false;  ///< some process has MPI_THREAD_MULTIPLE
   int most_tag = 32767;

@@ -289,7 +289,7 @@ int complete(Receive& r, MPI_Status& status, int code) {
     if (r.is_elsewhere()) static_cast<void>(put(r, arrived, std::min(wire, r.capacity_bytes)));
     return code;
   }
-  const bool may_be_marked = wire >= framing_state.threshold_bytes && wire <= std::numeric_limits<int>::max();
+  const bool may_be_marked = wire >= framing_state.least_frame_bytes && wire <= std::numeric_limits<int>::max();
   const bool scattered = !r.info.contiguous && !r.is_elsewhere();
   const Mark mark = may_be_marked ? mark_of(scattered ? arrived + r.info.layout->first_bytes : arrived) : Mark::none;
   if (mark == Mark::none || (mark == Mark::frame && !is_frame_length(wire)))

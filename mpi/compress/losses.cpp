@@ -10,6 +10,7 @@
 
 #include "compress/framing.hpp"
 #include "compress/mark.hpp"
+#include "job/progress_hook.hpp"
 
 namespace antiphon::mpi {
 
@@ -19,23 +20,30 @@ std::mutex losses_mutex;
 std::set<int> told;       // processes that know of a loss here
 std::set<int> have_lost;  // processes that have reported a loss
 
-/// Receives the news that are here; such a message carries nothing but its sender.
-int look_for_news() {
-  while (true) {
+/// Receives the news that are here; such a message carries nothing but its sender. No lock is held while the library
+/// runs, since its progress may send messages that are held, and so come here again.
+void look_for_news() {
+  while (!progress_hook::forbids_progress()) {
     int found = 0;
+    MPI_Message message = MPI_MESSAGE_NULL;
     MPI_Status status;
-    const int code = PMPI_Iprobe(MPI_ANY_SOURCE, loss_tag, framing_state.side, &found, &status);
-    if (code != MPI_SUCCESS || found == 0) return code;
-    PMPI_Recv(nullptr, 0, MPI_BYTE, status.MPI_SOURCE, loss_tag, framing_state.side, MPI_STATUS_IGNORE);
+    const int code = PMPI_Improbe(MPI_ANY_SOURCE, loss_tag, framing_state.side, &found, &message, &status);
+    if (code != MPI_SUCCESS || found == 0) return;
+    PMPI_Mrecv(nullptr, 0, MPI_BYTE, &message, MPI_STATUS_IGNORE);
+    const std::lock_guard lock(losses_mutex);
     have_lost.insert(status.MPI_SOURCE);
   }
+}
+
+bool is_first_loss(int world_rank) {
+  const std::lock_guard lock(losses_mutex);
+  return told.insert(world_rank).second;
 }
 
 }  // namespace
 
 void report_loss(int world_rank) {
-  const std::lock_guard lock(losses_mutex);
-  if (!told.insert(world_rank).second) return;
+  if (!is_first_loss(world_rank)) return;
   // The message has no data, so that it is complete at once, whatever the other process does.
   MPI_Request request = MPI_REQUEST_NULL;
   if (PMPI_Isend(nullptr, 0, MPI_BYTE, world_rank, loss_tag, framing_state.side, &request) == MPI_SUCCESS)
@@ -43,8 +51,8 @@ void report_loss(int world_rank) {
 }
 
 bool has_reported_loss(int world_rank) {
+  look_for_news();
   const std::lock_guard lock(losses_mutex);
-  static_cast<void>(look_for_news());
   return have_lost.count(world_rank) != 0;
 }
 

@@ -206,7 +206,7 @@ bool Messages::is_near(int peer) const {
 
 codec::LinkOptions link_options(std::size_t history_bytes) {
   codec::LinkOptions options;
-  options.frame.minimum_frame_bytes = static_cast<std::size_t>(framing_state.threshold_bytes);
+  options.frame.minimum_frame_bytes = static_cast<std::size_t>(framing_state.least_frame_bytes);
   options.frame.wire_bytes_per_s = framing_state.share_bytes_per_s;
   options.frame.allowed_codecs = framing_state.codecs;
   options.frame.codec = framing_state.codec;
@@ -222,7 +222,8 @@ OutLink& Messages::to(int peer) {
     link->near = is_near(peer);
     if (link->near && !framing_state.always) return *link;
     // With several threads, links keep no messages: one to build on may be in a receive that no thread completes first.
-    if (!framing_state.threads) link->reserved_bytes = reservations().take(world_rank(peer));
+    link->remembers = !framing_state.threads;
+    if (link->remembers) link->reserved_bytes = reservations().take(world_rank(peer));
     // Besides what is kept, a message on its way takes at most a quarter of the reservation, and reusable buffers take
     // half as much as what is kept. So half of it is left to keep messages.
     link->encoder = std::make_unique<codec::Encoder>(link_options(link->reserved_bytes / 2));

@@ -14,6 +14,7 @@ class Mutex {
   void lock() {
     if (framing_state.threads) mutex_.lock();
   }
+  bool try_lock() { return !framing_state.threads || mutex_.try_lock(); }
   void unlock() {
     if (framing_state.threads) mutex_.unlock();
   }

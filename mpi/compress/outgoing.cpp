@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <iterator>
 #include <limits>
 #include <new>
 #include <vector>
@@ -17,6 +19,7 @@
 #include "compress/messages.hpp"
 #include "job/clock.hpp"
 #include "job/devices.hpp"
+#include "job/progress_hook.hpp"
 
 namespace antiphon::mpi {
 
@@ -26,9 +29,10 @@ struct SidePost {
   MPI_Request request;
   Buffer data;
 };
+/// It is not held while the library runs, since its progress may send messages that are held, and so come here again.
 std::mutex side_mutex;
 std::vector<SidePost> side_posts;
-std::uint32_t side_number = 0;
+std::atomic<std::uint32_t> side_number{0};
 
 std::uint64_t channel_key(int tag, std::int64_t bytes) {
   return static_cast<std::uint64_t>(static_cast<std::uint32_t>(tag)) << 32 | static_cast<std::uint32_t>(bytes);
@@ -43,12 +47,12 @@ bool may_be_framed(const SendArguments& m, TypeInfo& info) {
   } else {
     int size = 0;
     if (PMPI_Type_size(m.type, &size) != MPI_SUCCESS) return false;
-    if (size >= 0 && size * m.count < framing_state.threshold_bytes) return false;
+    if (size >= 0 && size * m.count < framing_state.least_frame_bytes) return false;
     if (m.buffer == MPI_IN_PLACE || !inspect(m.type, info)) return false;
   }
   if (m.buffer == nullptr && info.contiguous) return false;
   const std::int64_t bytes = info.size_bytes * m.count;
-  return bytes >= framing_state.threshold_bytes && bytes <= std::numeric_limits<int>::max();
+  return bytes >= framing_state.least_frame_bytes && bytes <= std::numeric_limits<int>::max();
 }
 
 /// Reads how the message begins, from as few elements as hold a mark. Returns false if elements are so long that all of
@@ -103,13 +107,15 @@ Wire tagged(const std::byte* raw, std::size_t bytes, int world_peer, const std::
   std::byte* const wire = parcel.frame.data();
   std::memcpy(wire + tagged_bytes, raw + tagged_bytes, bytes - tagged_bytes);
   put_mark(wire, Mark::tagged);
-  const std::lock_guard lock(side_mutex);
   const std::uint32_t number = side_number++;
   std::memcpy(wire + mark_bytes, &number, sizeof number);
   side->number = number;
   const int code =
       PMPI_Isend(side, sizeof *side, MPI_BYTE, world_peer, side_tag(number), framing_state.side, &post.request);
-  if (code == MPI_SUCCESS) side_posts.push_back(std::move(post));
+  if (code == MPI_SUCCESS) {
+    const std::lock_guard lock(side_mutex);
+    side_posts.push_back(std::move(post));
+  }
   return {wire, static_cast<int>(bytes), false, code};
 }
 
@@ -156,16 +162,23 @@ int post(const Wire& wire, const SendArguments& m, MPI_Request* request) {
 }
 
 void reap_side_messages(bool wait) {
-  const std::lock_guard lock(side_mutex);
-  for (auto post = side_posts.begin(); post != side_posts.end();) {
+  if (progress_hook::forbids_progress()) return;
+  std::vector<SidePost> posts;
+  {
+    const std::lock_guard lock(side_mutex);
+    posts.swap(side_posts);
+  }
+  std::erase_if(posts, [&](SidePost& post) {
     int done = 1;
     if (wait) {
-      PMPI_Wait(&post->request, MPI_STATUS_IGNORE);
+      PMPI_Wait(&post.request, MPI_STATUS_IGNORE);
     } else {
-      PMPI_Test(&post->request, &done, MPI_STATUS_IGNORE);
+      PMPI_Test(&post.request, &done, MPI_STATUS_IGNORE);
     }
-    post = done != 0 ? side_posts.erase(post) : post + 1;
-  }
+    return done != 0;
+  });
+  const std::lock_guard lock(side_mutex);
+  std::move(posts.begin(), posts.end(), std::back_inserter(side_posts));
 }
 
 namespace outgoing {
@@ -191,6 +204,7 @@ class Encoding {
   Wire make() {
     // A probe takes frames out of the library, and that must not complete a synchronous send.
     if (link_.encoder == nullptr || messages_.sends_plain() || m_.mode == SendMode::synchronous) return plain();
+    if (bytes_ < framing_state.least_bytes) return plain();
     const double worth = worth_bytes_per_s();
     if (!framing_state.always && !can_pay(worth)) return plain();
     Policy& policy = policy_of_channel();
@@ -282,7 +296,7 @@ class Encoding {
   std::int64_t bytes_;
 };
 
-Prepared::Prepared(const SendArguments& message, Parcel& parcel) {
+Prepared::Prepared(const SendArguments& message, Parcel& parcel, bool waits) {
   TypeInfo info;
   if (!may_be_framed(message, info)) return;
   Messages* messages = Messages::of(message.comm);
@@ -297,7 +311,9 @@ Prepared::Prepared(const SendArguments& message, Parcel& parcel) {
     near.buffer = elements_in(fetched, info);
   }
   OutLink& link = messages->to(message.peer);
-  lock_ = std::unique_lock(link.mutex);
+  lock_ = waits ? std::unique_lock(link.mutex) : std::unique_lock(link.mutex, std::try_to_lock);
+  comes_too_early_ = !lock_;
+  if (comes_too_early_) return;
   try {
     wire_ = Encoding(near, *messages, link, info, parcel).run();
   } catch (const std::bad_alloc&) {

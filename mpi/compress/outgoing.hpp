@@ -51,16 +51,29 @@ namespace outgoing {
 /// a link must match in the order in which they were made.
 class Prepared {
  public:
-  Prepared(const SendArguments& message, Parcel& parcel);
+  /// Without `waits`, nothing is prepared while another thread sends to that peer.
+  Prepared(const SendArguments& message, Parcel& parcel, bool waits = true);
+  [[nodiscard]] bool comes_too_early() const { return comes_too_early_; }
   [[nodiscard]] bool as_it_is() const { return wire_.data == nullptr && wire_.code == MPI_SUCCESS; }
   [[nodiscard]] const Wire& wire() const { return wire_; }
 
  private:
   std::unique_lock<Mutex> lock_;
+  bool comes_too_early_ = false;
   Wire wire_;
 };
 
 }  // namespace outgoing
+
+/// What became of a message that was held back.
+struct Started {
+  bool started = false;    ///< if not, another thread is sending to that peer
+  int code = MPI_SUCCESS;  ///< an MPI error code, of which no error handler has heard
+  std::int64_t bytes = 0;  ///< on the wire; 0: as many as the program's message has
+};
+/// Starts a message in whatever form it travels. Without `waits` it waits for no other thread, as the library's
+/// progress demands, and may start nothing.
+Started start_held(const SendArguments& message, bool waits, Parcel& parcel, MPI_Request* request);
 
 /// Tells whether a persistent send's messages may ever be framed, and inspects its type.
 bool worth_tracking(const SendArguments& message, TypeInfo& info);

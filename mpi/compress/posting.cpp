@@ -64,7 +64,7 @@ Messages* may_need_look(const ReceiveArguments& wanted) {
   if (messages->extracted_count.load(std::memory_order_relaxed) != 0) return messages;
   int size = 0;
   if (PMPI_Type_size(wanted.type, &size) != MPI_SUCCESS) return nullptr;
-  return size < 0 || size * wanted.count >= framing_state.threshold_bytes ? messages : nullptr;
+  return size < 0 || size * wanted.count >= framing_state.least_frame_bytes ? messages : nullptr;
 }
 
 std::unique_ptr<Receive> expect(const ReceiveArguments& wanted, Messages& messages) {
@@ -76,7 +76,7 @@ std::unique_ptr<Receive> expect(const ReceiveArguments& wanted, Messages& messag
   r->wanted = wanted;
   const bool regular = r->info.contiguous || (r->info.layout && wanted.buffer != MPI_BOTTOM);
   if (!regular) r->own_type = OwnType(wanted.type);
-  if (r->capacity_bytes >= framing_state.threshold_bytes) {
+  if (r->capacity_bytes >= framing_state.least_frame_bytes) {
     if (wanted.buffer == nullptr && r->info.contiguous) return nullptr;
     const bool frames_fit = r->info.contiguous || (regular && takes_parts_of_elements);
     if (r->on_device || !frames_fit) land(*r);

@@ -157,7 +157,7 @@ void print_compression_terms(std::FILE* out, const Json& terms) {
 void print_compression(std::FILE* out, const Json& rows) {
   if (rows.empty()) return;
   std::fprintf(out, "antiphon: messages of at least %s, and pieces of those of collectives (sums over ranks)\n",
-               bytes_text(static_cast<double>(framing_state.threshold_bytes)).c_str());
+               bytes_text(static_cast<double>(framing_state.least_bytes)).c_str());
   TextTable table;
   table.column("link", false).column("messages").column("encoded").column("bytes").column("sent as");
   table.column("coding").column("saved").column("communicator", false);

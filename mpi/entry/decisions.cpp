@@ -132,7 +132,7 @@ void Decisions::encode(Decision& decision) const {
   const std::int64_t bytes = decision.asked.bytes;
   // Even all that a call moves does not make a message that may be encoded, so no call needs a trial.
   const int most_blocks = has_blocks(decision.asked.collective) ? shape_.size : 1;
-  const bool too_short = bytes > 0 && bytes * most_blocks < framing_state.threshold_bytes;
+  const bool too_short = bytes > 0 && bytes * most_blocks < framing_state.least_bytes;
   if (!decision.asked.encodable || too_short) return;
   // Trying takes agreements. Without them each rank judges its own frames, so all messages are frames.
   if (!decision.asked.agrees && !frames_are_cheap()) return;

@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "compress/native.hpp"
+#include "compress/framing.hpp"
+#include "compress/messages.hpp"
 #include "job/clock.hpp"
 #include "run/library_progress.hpp"
 
@@ -20,8 +21,16 @@ constexpr double longest_lag_s = 2e-3;
 }  // namespace
 
 int HeldMessages::hold(const P2pCall& call, std::int64_t bytes, Distance distance) {
-  Message message{call.buffer, call.count, OwnType(call.type), call.peer, call.tag,
-                  call.comm,   bytes,      distance,           {},        MPI_REQUEST_NULL};
+  // Made here, where the program calls: the library's progress must not make it.
+  if (framing()) Messages::of(call.comm);
+  Message message{{SendMode::standard, call.buffer, call.count, call.type, call.peer, call.tag, call.comm},
+                  OwnType(call.type),
+                  bytes,
+                  distance,
+                  {},
+                  MPI_REQUEST_NULL,
+                  {}};
+  message.arguments.type = message.type.get();
   auto* const request = const_cast<MPI_Request*>(call.requests);
   if (const int rc = message.request.begin(request); rc != MPI_SUCCESS) return rc;
   message.program = *request;
@@ -35,22 +44,23 @@ void HeldMessages::release(bool rotates, bool paced) {
   if (!released()) due_s_ = now_s();
   paced_ = paced;
   released_ = true;
-  start_next();
+  start_next(!interrupted_);
 }
 
 bool HeldMessages::has(MPI_Request request) const {
   return std::any_of(messages_.begin(), messages_.end(), [&](const Message& m) { return m.program == request; });
 }
 
-/// Starts each message when the ones before have had time to leave.
-void HeldMessages::start_next() {
+/// Starts each message when the ones before have had time to leave. Without `waits`, some may have to start later.
+void HeldMessages::start_next(bool waits) {
   while (next_ < messages_.size() && !(paced_ && now_s() < due_s_)) {
     Message& m = messages_[next_];
-    const int rc =
-        native::isend(SendMode::standard, m.buffer, m.count, m.type.get(), m.receiver, m.tag, m.comm, &m.sent);
-    if (rc == MPI_SUCCESS) under_way_.push_back(next_);
-    else m.request.end(rc);
-    due_s_ = std::max(due_s_, now_s() - longest_lag_s) + static_cast<double>(m.bytes) / bytes_per_s_;
+    const Started done = start_held(m.arguments, waits, m.parcel, &m.sent);
+    if (!done.started) return;
+    if (done.code == MPI_SUCCESS) under_way_.push_back(next_);
+    else m.request.end(done.code);
+    const auto bytes = static_cast<double>(done.bytes > 0 ? done.bytes : m.bytes);
+    due_s_ = std::max(due_s_, now_s() - longest_lag_s) + bytes / bytes_per_s_;
     ++next_;
   }
 }
@@ -63,10 +73,11 @@ bool HeldMessages::advance() {
   }
   std::erase_if(under_way_, [&](std::size_t i) {
     if (!is_over(messages_[i].sent)) return false;
+    messages_[i].parcel = Parcel();
     messages_[i].request.end(MPI_SUCCESS);
     return true;
   });
-  start_next();
+  start_next(false);
   return under_way_.empty() && next_ == messages_.size();
 }
 

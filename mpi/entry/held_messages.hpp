@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "call/own_type.hpp"
+#include "compress/outgoing.hpp"
 #include "entry/operations.hpp"
 #include "entry/program_request.hpp"
 #include "observe/watch.hpp"
@@ -50,19 +51,17 @@ class HeldMessages final : public Operation {
 
  private:
   struct Message {
-    const void* buffer;
-    std::int64_t count;
+    SendArguments arguments;
     OwnType type;
-    int receiver, tag;
-    MPI_Comm comm;
     std::int64_t bytes;
     Distance distance;
     ProgramRequest request;
     MPI_Request program;                  ///< a copy of the program's handle
+    Parcel parcel;                        ///< if it travels as a frame
     MPI_Request sent = MPI_REQUEST_NULL;  ///< the library's
   };
 
-  void start_next();
+  void start_next(bool waits);
 
   double bytes_per_s_;
   HeldMessages*& last_;

@@ -12,7 +12,6 @@
 
 #include "antiphon/index.hpp"
 #include "antiphon/send_groups.hpp"
-#include "compress/framing.hpp"
 #include "entry/before_comm_ends.hpp"
 #include "entry/comm_state.hpp"
 #include "entry/held_messages.hpp"
@@ -203,7 +202,6 @@ std::string why_not() {
   if (static_cast<int>(nodes.size()) < least_nodes) return "fewer than " + std::to_string(least_nodes) + " nodes";
   if (world.transport != "tcp") return "they do not travel by TCP";
   if (s.link_bits_per_s == 0) return "the links' rate is unknown";
-  if (framing()) return "they are compressed";
   return progress_hook::available() ? "" : "the library calls nobody while it waits";
 }
 

@@ -21,6 +21,11 @@ def held(result: Any) -> int:
     return result.summary.get("in_turn", {"messages": 0})["messages"]  # type: ignore[no-any-return]
 
 
+def encoded(result: Any) -> int:
+    """Returns how many messages between ranks were encoded."""
+    return sum(row["encoded"] for row in result.summary["compression"] if row["class"] == "between nodes")
+
+
 @pytest.mark.parametrize("form", ["all", "any", "some"])
 def test_ways_to_wait(mpi: Mpi, form: str, verified: Verified) -> None:
     """GIVEN each way to wait for messages THEN these are held wherever the library calls back, and arrive in order."""
@@ -55,3 +60,10 @@ def test_where_nothing_is_held(native: Mpi, verified: Verified) -> None:
     two_nodes = FOUR_NODES | {"ANTIPHON_NODES": "a,a,b,b"}
     for variables in (two_nodes, FOUR_NODES | {"ANTIPHON_ORDER_MESSAGES": "off"}):
         assert held(verified(native, 4, "in_turn.c", "all", TIMES, **variables)) == 0, variables
+
+
+@pytest.mark.parametrize("form", ["all", "some", "barrier", "free", "cancel", "comm", "threads"])
+def test_with_compression(native: Mpi, form: str, verified: Verified) -> None:
+    """GIVEN messages that are held and encoded WHEN they go, by whatever call THEN they arrive as they were."""
+    result = verified(native, 4, "in_turn.c", form, TIMES, **FOUR_NODES, ANTIPHON_COMPRESS="force")
+    assert held(result) > 0 and encoded(result) > 0, result.summary

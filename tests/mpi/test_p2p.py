@@ -197,3 +197,11 @@ def test_other_jobs(wheel: Mpi, compiled: Compile, run_ranks: Run, verified: Run
     options = {"ANTIPHON_COMPRESS": "force", "ANTIPHON_FORCE": "*:on", "ANTIPHON_REORDER": "1"}
     result = verified(wheel, 2, "jobs.c", limit_s=40, **options)
     assert [row["communicator"] for row in result.summary["compression"] if row["encoded"]] == ["MPI_COMM_WORLD"]
+
+
+def test_frames_are_shorter_than_what_is_encoded(native: Mpi, verified: Callable[..., Any]) -> None:
+    """GIVEN that messages below 64 KiB stay as they are WHEN longer ones shrink THEN their frames may be shorter."""
+    options = {"ANTIPHON_NODES": "a,b", "ANTIPHON_COMPRESS": "force", "ANTIPHON_COMPRESS_MIN_BYTES": "65536"}
+    result = verified(native, 2, "in_turn.c", "all", 8, **options)
+    (row,) = [row for row in result.summary["compression"] if row["class"] == "between nodes"]
+    assert row["encoded"] == row["messages"] and row["wire_bytes"] < row["bytes"] / 4, row

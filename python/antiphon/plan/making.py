@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from antiphon.patterns import repeating
 from antiphon.placement import Node, Placement
 from antiphon.plan.document import PARTS, Plan
 from antiphon.trace import Trace
+from antiphon.traffic.call_times import seconds_in_calls
 from antiphon.traffic.decompose import rate_of
 from antiphon.traffic.libraries import CollectiveCall
 
@@ -147,10 +149,14 @@ def placement_of(trace: Trace, outcome: JointResult, state: JointChoice) -> Plac
 
 
 def rules_of(optimiser: Optimiser, state: JointChoice, parts: Collection[str], guessed: bool) -> list[dict[str, Any]]:
-    """Returns a rule for each kind of communicator, collective and class of sizes whose calls become clearly faster."""
+    """Returns a rule for each kind of communicator, collective and class of sizes whose calls become clearly faster:
+    than what a run chooses is by the model, and than they were in the recorded run, where they may overlap."""
     if "algorithms" not in parts:
         return []
     usual = optimiser.as_run(state.nodes, measured=not guessed)
+    recorded_s = seconds_in_calls(optimiser.counted)
+    #: How long calls took that go on while the program computes is not known.
+    unknown_s = 0.0 if guessed else math.inf
     found: dict[tuple[Any, ...], dict[str, _Gain]] = defaultdict(lambda: defaultdict(_Gain))
     for call, use in state.choices.items():
         if use == usual[call] or (guessed and call.total_bytes() // call.ranks < LEAST_GUESSED_BYTES):
@@ -158,7 +164,7 @@ def rules_of(optimiser: Optimiser, state: JointChoice, parts: Collection[str], g
         gain = _Gain(
             optimiser.calls(call),
             optimiser.total(call, state.nodes, use),
-            optimiser.total(call, state.nodes, usual[call]),
+            min(optimiser.total(call, state.nodes, usual[call]), recorded_s.get(call, unknown_s)),
             usual[call],
         )
         found[_key(optimiser, call, state.nodes)][use].add(gain)

@@ -284,7 +284,7 @@ def collective_calls(counted: dict[int, dict[Shape, Counted]]) -> dict[Communica
     by_members: dict[tuple[object, ...], list[tuple[int, Shape, Counted]]] = defaultdict(list)
     for rank, calls in counted.items():
         for shape, count in calls.items():
-            if _collective_of(shape) is not None and shape.comm is not None and usable(shape.comm):
+            if collective_of(shape) is not None and shape.comm is not None and usable(shape.comm):
                 by_members[shape.comm.name, shape.comm.members].append((rank, shape, count))
     return {rows[0][1].comm: list(_calls_of(rows)) for rows in by_members.values()}  # type: ignore[misc]
 
@@ -294,7 +294,8 @@ def usable(comm: Communicator) -> bool:
     return not comm.intercommunicator and None not in comm.members and comm.size > 1
 
 
-def _collective_of(shape: Shape) -> str | None:
+def collective_of(shape: Shape) -> str | None:
+    """Returns the collective that a call's data moves by; None of other calls and of those that failed."""
     return None if shape.flags & FAILED else _collective_named(shape.function)
 
 
@@ -316,7 +317,7 @@ def _calls_of(rows: Sequence[tuple[int, Shape, Counted]]) -> Iterator[TracedColl
     same: Counter[tuple[CollectiveCall, bool]] = Counter()
     seconds: dict[tuple[CollectiveCall, bool], float] = defaultdict(float)
     for rank, shape, count in rows:
-        collective = _collective_of(shape) or ""
+        collective = collective_of(shape) or ""
         if collective == "alltoallv":
             exchanged.append((rank, shape, count))
         elif place[rank] == shape.root if collective in ROOT_TELLS else rank == one:
