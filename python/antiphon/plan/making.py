@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -154,49 +154,62 @@ def rules_of(optimiser: Optimiser, state: JointChoice, parts: Collection[str], g
     if "algorithms" not in parts:
         return []
     usual = optimiser.as_run(state.nodes, measured=not guessed)
-    recorded_s = seconds_in_calls(optimiser.counted)
+    recorded = seconds_in_calls(optimiser.counted)
     #: How long calls took that go on while the program computes is not known.
-    unknown_s = 0.0 if guessed else math.inf
+    unknown = {0: 0.0 if guessed else math.inf}
+    #: By what a rule asks for, and by algorithm.
     found: dict[tuple[Any, ...], dict[str, _Gain]] = defaultdict(lambda: defaultdict(_Gain))
+    all_calls: Counter[tuple[Any, ...]] = Counter()
     for call, use in state.choices.items():
+        key, calls = _key(optimiser, call, state.nodes), optimiser.calls(call)
+        all_calls[key] += calls
         if use == usual[call] or (guessed and call.total_bytes() // call.ranks < LEAST_GUESSED_BYTES):
             continue
-        gain = _Gain(
-            optimiser.calls(call),
-            optimiser.total(call, state.nodes, use),
-            min(optimiser.total(call, state.nodes, usual[call]), recorded_s.get(call, unknown_s)),
-            usual[call],
-        )
-        found[_key(optimiser, call, state.nodes)][use].add(gain)
-    best = {key: max(uses.items(), key=lambda item: item[1].saved_s) for key, uses in found.items()}
-    rules = [_rule(key, use, gain) for key, (use, gain) in best.items() if gain.is_clear(guessed)]
+        seconds = [optimiser.total(call, state.nodes, choice) for choice in (use, usual[call])]
+        gain = _Gain(calls, *seconds, recorded.get(call, unknown), Counter({use: calls}), usual[call])
+        found[key][use.partition(":")[0]].add(gain)
+    best = {key: max(gains.values(), key=lambda gain: gain.saved_s) for key, gains in found.items()}
+    # A rule changes all calls of its sizes, so it must be meant for most of them.
+    rules = [_rule(k, gain) for k, gain in best.items() if gain.is_clear(guessed) and 2 * gain.calls >= all_calls[k]]
     return sorted(rules, key=lambda rule: -rule["saves_s"] * rule["calls"])
 
 
 @dataclass
 class _Gain:
-    """Calls of a kind, and what all of them take."""
+    """Calls of a kind by one algorithm, and what all of them take."""
 
     calls: int = 0
     planned_s: float = 0.0
     usual_s: float = 0.0
+    #: In the recorded run, by rank.
+    recorded_s: dict[int, float] = field(default_factory=dict)
+    #: How many calls are to use the algorithm with which parameters.
+    uses: Counter[str] = field(default_factory=Counter)
     usual: str = ""
 
     def add(self, other: _Gain) -> None:
         self.calls += other.calls
         self.planned_s += other.planned_s
         self.usual_s += other.usual_s
+        for rank, seconds in other.recorded_s.items():
+            self.recorded_s[rank] = self.recorded_s.get(rank, 0.0) + seconds
+        self.uses += other.uses
         self.usual = self.usual or other.usual
 
     @property
+    def before_s(self) -> float:
+        """As the model has it, but no longer than the rank was in them that was there longest."""
+        return min(self.usual_s, max(self.recorded_s.values(), default=0.0))
+
+    @property
     def saved_s(self) -> float:
-        return self.usual_s - self.planned_s
+        return self.before_s - self.planned_s
 
     def is_clear(self, guessed: bool) -> bool:
         """Tells whether the calls are expected to become faster by so much that the model can be believed."""
         least_s = LEAST_GUESSED_GAIN_S * self.calls if guessed else 0.0
         clearly = CLEARLY_FASTER_GUESSED if guessed else CLEARLY_FASTER
-        return self.calls > 0 and self.saved_s > least_s and self.usual_s >= clearly * self.planned_s > 0
+        return self.calls > 0 and self.saved_s > least_s and self.before_s >= clearly * self.planned_s > 0
 
 
 def _key(optimiser: Optimiser, call: CollectiveCall, nodes: Sequence[int]) -> tuple[Any, ...]:
@@ -209,9 +222,10 @@ def _key(optimiser: Optimiser, call: CollectiveCall, nodes: Sequence[int]) -> tu
     return (call.collective, call.ranks, call.stride, (min(counts), max(counts)), sizes)
 
 
-def _rule(key: tuple[Any, ...], use: str, gain: _Gain) -> dict[str, Any]:
+def _rule(key: tuple[Any, ...], gain: _Gain) -> dict[str, Any]:
     collective, ranks, stride, nodes, sizes = key
-    one_s, usual_s = gain.planned_s / gain.calls, gain.usual_s / gain.calls
+    ((use, _),) = gain.uses.most_common(1)
+    one_s, usual_s = gain.planned_s / gain.calls, gain.before_s / gain.calls
     rule = {"collective": collective, "ranks": [ranks, ranks], "nodes": list(nodes), "stride": [stride, stride]}
     if sizes is not None:
         rule["bytes"] = list(sizes)

@@ -11,13 +11,16 @@ from antiphon.trace.calls import Shape, moved_by
 from antiphon.traffic.libraries import CollectiveCall
 from antiphon.traffic.of_trace import ROOT_TELLS, Counted, call_of, collective_of, usable
 
+#: By rank.
+Seconds = dict[int, float]
 
-def seconds_in_calls(counted: Mapping[int, Mapping[Shape, Counted]]) -> dict[CollectiveCall, float]:
-    """Returns what all equal calls took on the rank that was longest in them, waiting for others included.
+
+def seconds_in_calls(counted: Mapping[int, Mapping[Shape, Counted]]) -> dict[CollectiveCall, Seconds]:
+    """Returns how long each rank was in all equal calls, waiting for others included.
 
     Only blocking calls have such a time, and only those whose sizes each rank knows.
     """
-    by_rank: dict[CollectiveCall, dict[int, float]] = defaultdict(lambda: defaultdict(float))
+    by_rank: dict[CollectiveCall, Seconds] = defaultdict(lambda: defaultdict(float))
     unknown: set[CollectiveCall] = set()
     for rank, calls in counted.items():
         for shape, count in calls.items():
@@ -28,4 +31,4 @@ def seconds_in_calls(counted: Mapping[int, Mapping[Shape, Counted]]) -> dict[Col
             by_rank[call][rank] += count.seconds
             if moved_by(shape.function) != shape.function.removeprefix("MPI_").lower():
                 unknown.add(call)
-    return {call: max(seconds.values()) for call, seconds in by_rank.items() if call not in unknown}
+    return {call: seconds for call, seconds in by_rank.items() if call not in unknown}
