@@ -20,6 +20,7 @@
 #include "entry/progress_thread.hpp"
 #include "entry/workspace.hpp"
 #include "job/clock.hpp"
+#include "job/limited_time.hpp"
 #include "job/progress.hpp"
 #include "job/warn.hpp"
 #include "job/world.hpp"
@@ -298,6 +299,7 @@ void account(const Call& call, const CommState& state, Outcome& outcome) {
 }  // namespace
 
 Outcome accelerate(const Call& call) {
+  limited_time::note_call();
   if (!world.watches(call.collective) || passed_calls::again(call)) return {};
   return look_at(call);
 }

@@ -26,6 +26,7 @@
 #include "job/first_process.hpp"
 #include "job/library_parameters.hpp"
 #include "job/library_traits.hpp"
+#include "job/limited_time.hpp"
 #include "job/own_comms.hpp"
 #include "job/profile_store.hpp"
 #include "job/progress_hook.hpp"
@@ -43,6 +44,7 @@
 #include "observe/time_left.hpp"
 #include "observe/trace.hpp"
 #include "observe/unseen.hpp"
+#include "observe/watch.hpp"
 #include "start/handshake.hpp"
 #include "topology/placement.hpp"
 
@@ -100,6 +102,16 @@ void end() {
   stop_world();
 }
 
+/// Where processor time is limited, shows which calls begin a wait.
+void watch_calls_in_limited_time() {
+  class Calls final : public P2pRecorder {
+    void before(const P2pCall&) noexcept override { limited_time::note_call(); }
+    void after(const P2pCall&, int) noexcept override {}
+  };
+  static Calls calls;
+  if (limited_time::is_on()) set_p2p_recorder(WatchReason::limited_time, &calls);
+}
+
 int end_in_finalize(MPI_Comm, int, void*, void*) {
   end();
   return MPI_SUCCESS;
@@ -148,6 +160,7 @@ void after_init() {
     trace::start();
     start_framing();
     start_messages_in_turn();
+    watch_calls_in_limited_time();
     summary::start();
     start_progress_thread();
     start_early_comms();
@@ -164,6 +177,7 @@ void after_init() {
 Finalizing::Finalizing() {
   stop_progress_thread();
   send_held_messages();
+  limited_time::stop();
   progress_hook::before_finalize();
   if (!ends_in_finalize) end();
 }

@@ -5,6 +5,7 @@
 
 #include "job/environment.hpp"
 #include "job/library_traits.hpp"
+#include "job/limited_time.hpp"
 #include "job/long_messages.hpp"
 
 namespace antiphon::mpi {
@@ -29,8 +30,9 @@ void set_parameters_before_init() {
 
 void unset_parameters_after_init() { forget_long_messages(); }
 
-void set_parameters_of_crowd(const Crowd& crowd) {
+void set_ways_to_wait(const Crowd& crowd) {
   if (const auto fact = share_cores(crowd, switched_off_by())) done.push_back(*fact);
+  if (const auto fact = limited_time::start(switched_off_by())) done.push_back(*fact);
 }
 
 }  // namespace antiphon::mpi

@@ -16,8 +16,8 @@ void set_parameters_before_init();
 /// Takes them out again, so that programs which this one starts have an environment like the user's.
 void unset_parameters_after_init();
 
-/// Sets those that depend on where all ranks are, within MPI_Init.
-void set_parameters_of_crowd(const Crowd& crowd);
+/// Sets how ranks wait, which depends on where all ranks are and on what limits this one, within MPI_Init.
+void set_ways_to_wait(const Crowd& crowd);
 
 /// What this process did; empty: the library has no such parameter.
 const std::vector<Fact>& library_parameters();

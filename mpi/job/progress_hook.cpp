@@ -12,6 +12,7 @@ namespace antiphon::mpi::progress_hook {
 namespace {
 
 std::atomic<Look> called{nullptr};
+void (*told_of_looks)() = nullptr;  ///< set in MPI_Init
 
 template <class Function>
 void find(Function*& function, const char* symbol) {
@@ -67,6 +68,11 @@ int callback() {
   return completed ? 1 : 0;
 }
 
+int tell() {
+  told_of_looks();
+  return 0;
+}
+
 #elif defined(ANTIPHON_ABI_MPICH)
 
 /// MPICH polls "asynchronous things" until they say that they are done.
@@ -97,6 +103,12 @@ int poll(MPIX_Async_thing) {
   return goes_on ? MPIX_ASYNC_NOPROGRESS : MPIX_ASYNC_DONE;
 }
 
+int tell(MPIX_Async_thing) {
+  if (finalizes) return MPIX_ASYNC_DONE;
+  told_of_looks();
+  return MPIX_ASYNC_NOPROGRESS;
+}
+
 #endif
 
 }  // namespace
@@ -110,6 +122,11 @@ void call_back(Look look) {
   if (hook().added) return;
   hook().added = true;
   hook().add(callback);
+}
+
+void tell_of_looks(void (*told)()) {
+  told_of_looks = told;
+  hook().add(tell);
 }
 
 void release() {
@@ -129,6 +146,11 @@ void call_back(Look look) {
   hook().start(poll, nullptr, MPIX_STREAM_NULL);
 }
 
+void tell_of_looks(void (*told)()) {
+  told_of_looks = told;
+  hook().start(tell, nullptr, MPIX_STREAM_NULL);
+}
+
 void release() { called.store(nullptr, std::memory_order_release); }
 
 void before_finalize() {
@@ -140,6 +162,7 @@ void before_finalize() {
 
 bool available() { return false; }
 void call_back(Look) {}
+void tell_of_looks(void (*)()) {}
 void release() {}
 void before_finalize() {}
 

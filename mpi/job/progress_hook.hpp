@@ -16,7 +16,9 @@ using Look = bool (*)(bool& completed);
 
 /// Makes the library call `look` from now on, until that returns false. Call it again only after that.
 void call_back(Look look);
-/// Ends all of it; called before the library ends.
+/// Makes the library tell of each of its looks for messages, until MPI_Finalize. Call it at most once.
+void tell_of_looks(void (*told)());
+/// Ends what call_back() began; called before the library ends.
 void release();
 /// MPICH has no hook any more while MPI_Finalize calls the program's functions: waits advance operations there.
 void before_finalize();

@@ -43,6 +43,8 @@ void give_cores_away() {
 std::optional<Fact> share_cores(const Crowd& crowd, const std::string& switched_off_by) {
   constexpr const char* polling = "polling";
   if (crowd.ranks_on_core() <= 1 || !library_keeps_cores()) return std::nullopt;
+  // MPICH's looks for messages from other nodes give the core away already: twice would cost turns.
+  if (library_throttles_polling() && crowd.ranks_of_node < 2) return std::nullopt;
   if (!switched_off_by.empty()) return Fact{polling, "as the library does", switched_off_by};
   if (const std::string by = name_of_variable(says_how_to_wait); !by.empty())
     return Fact{polling, "as is set", "set by " + by};

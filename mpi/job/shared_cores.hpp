@@ -14,7 +14,8 @@ namespace antiphon::mpi {
 /// Ranks that use the same cores: those of a node, or of all nodes on one machine.
 struct Crowd {
   int ranks = 0;
-  int cores = 0;  ///< 0: unknown
+  int cores = 0;          ///< 0: unknown
+  int ranks_of_node = 0;  ///< of those that share memory, where there are most
 
   [[nodiscard]] double ranks_on_core() const { return cores > 0 ? static_cast<double>(ranks) / cores : 0; }
 };

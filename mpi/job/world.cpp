@@ -135,10 +135,11 @@ void look_at_network(int cores, bool speaks) {
 /// say.
 Crowd largest_crowd() {
   const Settings& s = world.settings;
-  if (s.cores_per_node == 0) return {world.network.ranks_on_cores, world.network.cores_per_node};
+  const int fullest = ranks_of_fullest_node();
+  if (s.cores_per_node == 0) return {world.network.ranks_on_cores, world.network.cores_per_node, fullest};
   const std::set<int> nodes(world.node_of_rank.begin(), world.node_of_rank.end());
   const int all = static_cast<int>(nodes.size());
-  return {ranks_of_fullest_node() * std::clamp(s.nodes_sharing, 1, all), s.cores_per_node};
+  return {fullest * std::clamp(s.nodes_sharing, 1, all), s.cores_per_node, fullest};
 }
 
 /// Settles who gives the core away when nothing moves, where ranks share cores.
@@ -147,7 +148,7 @@ void settle_waiting() {
   world.ranks_on_core = std::max(1.0, crowd.ranks_on_core());
   world.yields = Yields::nobody;
   if (!world.settings.yield) return;
-  set_parameters_of_crowd(crowd);
+  set_ways_to_wait(crowd);
   world.yields = library_yields() ? Yields::library : Yields::here;
 }
 

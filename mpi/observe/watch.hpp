@@ -65,11 +65,12 @@ enum class WatchReason : std::uint8_t {
   framing = 4,
   completion = 8,
   capture = 16,
-  order = 32
+  order = 32,
+  limited_time = 64
 };
 /// Those that have a recorder.
 inline constexpr std::array recorded{WatchReason::trace, WatchReason::capture, WatchReason::completion,
-                                     WatchReason::order};
+                                     WatchReason::order, WatchReason::limited_time};
 /// Those that have a handler. The first that does the call is the last that sees it.
 inline constexpr std::array handled{WatchReason::order, WatchReason::operations};
 

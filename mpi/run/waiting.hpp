@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "job/clock.hpp"
+#include "job/limited_time.hpp"
 #include "job/progress.hpp"
 #include "job/yields.hpp"
 
@@ -70,6 +71,7 @@ class Waiting {
     if (operations_under_way()) make_progress();
     const bool library_did = yields_ == Yields::library && std::exchange(asked_library_, false);
     if (yields_ != Yields::nobody && !library_did) sched_yield();
+    limited_time::note_look_in_vain();
   }
 
   /// Returns how long this look for packets may sleep: not at all, because messages are under way too and need this

@@ -165,8 +165,8 @@ def rules_of(optimiser: Optimiser, state: JointChoice, parts: Collection[str], g
         all_calls[key] += calls
         if use == usual[call] or (guessed and call.total_bytes() // call.ranks < LEAST_GUESSED_BYTES):
             continue
-        seconds = [optimiser.total(call, state.nodes, choice) for choice in (use, usual[call])]
-        gain = _Gain(calls, *seconds, recorded.get(call, unknown), Counter({use: calls}), usual[call])
+        planned_s, usual_s = (optimiser.total(call, state.nodes, choice) for choice in (use, usual[call]))
+        gain = _Gain(calls, planned_s, usual_s, recorded.get(call, unknown), Counter({use: calls}), usual[call])
         found[key][use.partition(":")[0]].add(gain)
     best = {key: max(gains.values(), key=lambda gain: gain.saved_s) for key, gains in found.items()}
     # A rule changes all calls of its sizes, so it must be meant for most of them.
