@@ -38,20 +38,20 @@ int HeldMessages::hold(const P2pCall& call, std::int64_t bytes, Distance distanc
   return MPI_SUCCESS;
 }
 
-void HeldMessages::release(bool rotates, bool paced) {
+void HeldMessages::release(bool rotates, bool paced, bool waits) {
   const auto nearer = [](const Message& a, const Message& b) { return a.distance < b.distance; };
   if (rotates && !released()) std::stable_sort(messages_.begin(), messages_.end(), nearer);
   if (!released()) due_s_ = now_s();
   paced_ = paced;
   released_ = true;
-  start_next(!interrupted_);
+  start_next(waits);
 }
 
 bool HeldMessages::has(MPI_Request request) const {
   return std::any_of(messages_.begin(), messages_.end(), [&](const Message& m) { return m.program == request; });
 }
 
-/// Starts each message when the ones before have had time to leave. Without `waits`, some may have to start later.
+/// Starts each message when the ones before have had time to leave.
 void HeldMessages::start_next(bool waits) {
   while (next_ < messages_.size() && !(paced_ && now_s() < due_s_)) {
     Message& m = messages_[next_];
@@ -69,7 +69,7 @@ bool HeldMessages::advance() {
   if (!released()) {
     if (++looks_ <= few_looks) return false;
     interrupted_ = true;
-    release(true, false);
+    release(true, false, false);
   }
   std::erase_if(under_way_, [&](std::size_t i) {
     if (!is_over(messages_[i].sent)) return false;

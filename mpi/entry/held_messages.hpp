@@ -34,8 +34,8 @@ class HeldMessages final : public Operation {
   /// Takes over an MPI_Isend, and makes its request. Returns an MPI error code; after an error nothing is held.
   int hold(const P2pCall& call, std::int64_t bytes, Distance distance);
   /// Sends them from now on: in the order of their distances if `rotates`, and as fast as the link takes them if
-  /// `paced`, else at once.
-  void release(bool rotates, bool paced);
+  /// `paced`, else at once. Without `waits`, some may have to start later: where the library makes progress.
+  void release(bool rotates, bool paced, bool waits = true);
   [[nodiscard]] bool released() const { return released_; }
   /// Tells whether all have been handed to the library, so that later ones cannot overtake them.
   [[nodiscard]] bool all_started() const { return next_ == messages_.size(); }

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cstdio>
 #include <ctime>
-#include <iterator>
 
 #include "antiphon/naps.hpp"
 #include "job/clock.hpp"
