@@ -65,9 +65,3 @@ def remove(group: Path) -> None:
 def joining(group: Path, argv: Sequence[str]) -> list[str]:
     """Returns a command that runs another one in the group."""
     return ["sh", "-c", f'echo $$ > "{group}/cgroup.procs" && exec "$@"', "sh", *argv]
-
-
-def stopped_periods(group: Path) -> int:
-    """Returns in how many periods the group was stopped."""
-    fields = (group / "cpu.stat").read_text().split()
-    return int(fields[fields.index("nr_throttled") + 1])

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
-#include <ctime>
 
 #include "compress/framing.hpp"
+#include "job/clock.hpp"
 
 namespace antiphon::mpi {
 
@@ -19,14 +19,8 @@ constexpr double trial_share = 0.005;     ///< of the process' lifetime
 constexpr double first_trials_s = 0.005;  ///< allowed in addition, from the start
 constexpr double old_share = 0.75;        ///< weight of earlier looks in the known crowding
 
-std::int64_t wall_ns() {
-  timespec t{};
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec * std::int64_t{1'000'000'000} + t.tv_nsec;
-}
-
 /// This is the time when this object was loaded, which is when the process started.
-const std::int64_t born_ns = wall_ns();
+const std::int64_t born_ns = now_ns();
 
 std::atomic<double> lost_s{0};
 
@@ -52,9 +46,9 @@ double crowding() {
   static std::atomic<std::int64_t> next_look_ns{0};
   thread_local Turns before;
   thread_local Turns recent;
-  const std::int64_t now_ns = wall_ns();
-  if (now_ns < next_look_ns.load(std::memory_order_relaxed)) return latest.load(std::memory_order_relaxed);
-  next_look_ns.store(now_ns + look_every_ns, std::memory_order_relaxed);
+  const std::int64_t looked_ns = now_ns();
+  if (looked_ns < next_look_ns.load(std::memory_order_relaxed)) return latest.load(std::memory_order_relaxed);
+  next_look_ns.store(looked_ns + look_every_ns, std::memory_order_relaxed);
   const Turns now = turns_of_thread();
   if (before.run_ns > 0) {
     recent.run_ns = old_share * recent.run_ns + now.run_ns - before.run_ns;
@@ -81,7 +75,7 @@ bool can_pay(double worth) {
 }
 
 bool trial_is_allowed() {
-  const double life_s = 1e-9 * static_cast<double>(wall_ns() - born_ns);
+  const double life_s = 1e-9 * static_cast<double>(now_ns() - born_ns);
   return lost_s.load(std::memory_order_relaxed) <= first_trials_s + trial_share * life_s;
 }
 

@@ -2,11 +2,11 @@
 #include "network/processor_quota.hpp"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
-#include <sstream>
+#include <charconv>
 #include <string>
 #include <vector>
+
+#include "antiphon/text.hpp"
 
 namespace antiphon::network {
 
@@ -14,31 +14,28 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string text_of(const fs::path& file) {
-  std::ifstream in(file);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
-
 /// Tells whether a list with commas has the word.
 bool lists(std::string_view list, std::string_view word) {
-  std::istringstream words{std::string(list)};
-  for (std::string one; std::getline(words, one, ',');) {
-    if (one == word) return true;
-  }
-  return false;
+  const std::vector<std::string> words = split(list, ',');
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+/// Returns 0 for what is no number.
+std::int64_t number_of(std::string_view word) {
+  std::int64_t number = 0;
+  std::from_chars(word.data(), word.data() + word.size(), number);
+  return number;
 }
 
 /// Returns the cores that the files of a folder allow its group, in version 2 of control groups or in version 1.
 std::optional<double> allowed_by(const fs::path& folder) {
-  double quota = 0;
-  double period = 0;
-  std::istringstream both(text_of(folder / "cpu.max"));
-  if (!(both >> quota >> period)) {
-    std::istringstream(text_of(folder / "cpu.cfs_quota_us")) >> quota;
-    std::istringstream(text_of(folder / "cpu.cfs_period_us")) >> period;
-  }
+  const std::vector<std::string> both = words_of(first_line_of(folder / "cpu.max"));
+  const bool unified = both.size() == 2;
+  const std::int64_t quota = unified ? number_of(both[0]) : number_in(folder / "cpu.cfs_quota_us").value_or(0);
+  const std::int64_t period = unified ? number_of(both[1]) : number_in(folder / "cpu.cfs_period_us").value_or(0);
   // Where there is no limit, they say "max" or -1.
-  return quota > 0 && period > 0 ? std::optional(quota / period) : std::nullopt;
+  if (quota <= 0 || period <= 0) return std::nullopt;
+  return static_cast<double>(quota) / static_cast<double>(period);
 }
 
 /// A hierarchy of groups: where its files are, and which group of it is there.
@@ -49,12 +46,9 @@ struct Hierarchy {
 
 /// Returns where the groups that limit processor time are; with `unified`, those of version 2.
 std::optional<Hierarchy> hierarchy(std::string_view mounts, bool unified) {
-  std::istringstream lines{std::string(mounts)};
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line);
-    const std::vector<std::string> fields(std::istream_iterator<std::string>(words), {});
-    std::size_t dash = 0;
-    while (dash < fields.size() && fields[dash] != "-") ++dash;
+  for (const std::string& line : split(mounts, '\n')) {
+    const std::vector<std::string> fields = words_of(line);
+    const auto dash = static_cast<std::size_t>(std::find(fields.begin(), fields.end(), "-") - fields.begin());
     if (dash < 5 || dash + 3 >= fields.size()) continue;
     const bool fits =
         unified ? fields[dash + 1] == "cgroup2" : fields[dash + 1] == "cgroup" && lists(fields[dash + 3], "cpu");
@@ -65,8 +59,7 @@ std::optional<Hierarchy> hierarchy(std::string_view mounts, bool unified) {
 
 /// Returns this process's group in that kind of hierarchy.
 std::optional<std::string> group(std::string_view groups, bool unified) {
-  std::istringstream lines{std::string(groups)};
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string& line : split(groups, '\n')) {
     const std::size_t first = line.find(':');
     const std::size_t second = line.find(':', first + 1);
     if (second == std::string::npos) continue;
@@ -102,17 +95,15 @@ std::optional<ProcessorQuota> ProcessorQuota::find(std::string_view groups, std:
 }
 
 std::optional<ProcessorQuota> ProcessorQuota::of_this_process() {
-  return find(text_of("/proc/self/cgroup"), text_of("/proc/self/mountinfo"), "/");
+  return find(contents_of("/proc/self/cgroup").value_or(""), contents_of("/proc/self/mountinfo").value_or(""), "/");
 }
 
 std::int64_t ProcessorQuota::stopped_periods() const {
   std::int64_t all = 0;
   for (const fs::path& folder : limited_) {
-    std::istringstream words(text_of(folder / "cpu.stat"));
-    std::int64_t periods = 0;
-    for (std::string word; words >> word;) {
-      if (word == "nr_throttled" && words >> periods) all += periods;
-    }
+    const std::vector<std::string> words = words_of(contents_of(folder / "cpu.stat").value_or(""));
+    const auto name = std::find(words.begin(), words.end(), "nr_throttled");
+    if (words.end() - name >= 2) all += number_of(name[1]);
   }
   return all;
 }

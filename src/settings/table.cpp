@@ -91,8 +91,8 @@ constexpr std::array variables{
              .words = "on, off",
              .initial = "on",
              .meaning = "how Open MPI sends long messages over TCP, and how ranks wait where they share cores or have "
-                        "little processor time: so that "
-                        "they do not hold each other up, or as the library does by itself",
+                        "little processor time: so that they do not hold each other up, or as the library does by "
+                        "itself",
              .page = "concepts/long-messages.md"},
     Variable{.name = "ANTIPHON_LINK_BITS_PER_S",
              .takes = Takes::whole_number,
