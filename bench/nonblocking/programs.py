@@ -24,7 +24,7 @@ from typing import Any
 
 from antiphon.bench.testbed import program
 from antiphon.lab import load_cluster
-from antiphon.mpi import by_name
+from antiphon.mpi import Mpi, by_name
 
 LAB = "nonblocking"
 LIMIT_S = 90
@@ -47,14 +47,14 @@ def antiphon(*words: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
 
 
-def run(words: Sequence[str], ranks: int, options: Sequence[str]) -> dict[str, Any]:
+def run(words: Sequence[str], mpi: Mpi, ranks: int, options: Sequence[str]) -> dict[str, Any]:
     """Runs a program once, with an empty cache."""
     with tempfile.TemporaryDirectory(prefix="antiphon-nonblocking-") as folder:
         os.environ["XDG_CACHE_HOME"] = folder
         summary = Path(folder, "summary.json")
         more = [] if "--plain" in options else [f"--summary={summary}"]
-        done = antiphon("lab", "run", "--name", LAB, "-n", ranks, "--map-by", "slot", "--timeout", LIMIT_S, *options,
-                        *more, *words)  # fmt: skip
+        done = antiphon("lab", "run", "--name", LAB, "-n", ranks, "--map-by", "slot", "--mpi", mpi.prefix,
+                        "--timeout", LIMIT_S, *options, *more, *words)  # fmt: skip
         found = TIME.search(done.stdout)
         used = json.loads(summary.read_text())["collectives"] if summary.is_file() else None
         return {
@@ -65,14 +65,14 @@ def run(words: Sequence[str], ranks: int, options: Sequence[str]) -> dict[str, A
         }
 
 
-def measure(title: str, mpi_abi: str, ranks: int, rounds: int) -> dict[str, Any]:
+def measure(title: str, mpi: Mpi, ranks: int, rounds: int) -> dict[str, Any]:
     """Measures a program in both ways, by turns; each round begins with the other one."""
     name, *arguments = PROGRAMS[title].split()
-    words = [str(program(f"demo-{name}", mpi_abi)), *arguments]
+    words = [str(program(f"demo-{name}", mpi.abi)), *arguments]
     samples: dict[str, list[dict[str, Any]]] = {way: [] for way in WAYS}
     for turn in range(rounds):
         for way in list(WAYS)[:: -1 if turn % 2 else 1]:
-            samples[way].append(run(words, ranks, WAYS[way]))
+            samples[way].append(run(words, mpi, ranks, WAYS[way]))
     return {"title": title, "command": PROGRAMS[title], "samples": samples}
 
 
@@ -121,7 +121,7 @@ def main() -> None:
         for title, command in PROGRAMS.items():
             if title in done or args.only not in command:
                 continue
-            document["programs"].append(measure(title, mpi.abi, spec.ranks, args.rounds))
+            document["programs"].append(measure(title, mpi, spec.ranks, args.rounds))
             file.write_text(json.dumps(document) + "\n")
             row = document["programs"][-1]
             print(command, {way: times(row, way) for way in WAYS}, flush=True)

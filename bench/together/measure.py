@@ -117,8 +117,8 @@ class Study:
         summary = self.folder / "summary.json"
         summary.unlink(missing_ok=True)
         more = [] if "--plain" in options else ["--adapt", "run", f"--summary={summary}"]
-        done = antiphon("lab", "run", "--name", LAB, "-n", self.ranks, "--map-by", "slot", "--timeout", LIMIT_S,
-                        *options, *more, *self.words(one, other))  # fmt: skip
+        done = antiphon("lab", "run", "--name", LAB, "-n", self.ranks, "--map-by", "slot", "--mpi", self.mpi.prefix,
+                        "--timeout", LIMIT_S, *options, *more, *self.words(one, other))  # fmt: skip
         found = TIME.search(done.stdout)
         seconds = None if found is None else float(found[1] or found[3]) * UNITS_S[found[2] or found[4]]
         used = json.loads(summary.read_text()).get("plan") if summary.is_file() else None

@@ -148,6 +148,7 @@ void CommState::agree_on_nonblocking() {
   if (!decisions_.has_due()) return;
   for (Evidence* const evidence : decisions_.take_due())
     evidence->agree(must_not_wait_in_library() ? MPI_COMM_NULL : existing_comm(), own_.exists());
+  if (!must_not_wait_in_library()) decisions_.ask_model_about_nonblocking();
 }
 
 Problem& CommState::blank_problem(Collective collective) {

@@ -86,8 +86,8 @@ class CommState {
   /// Notes that the nonblocking call of the last decision has this request; null: it did not go the way that was
   /// chosen.
   void call_started(const MPI_Request* request);
-  /// Makes the ranks agree on the times of nonblocking calls if they have to. Collective: all ranks are at the same
-  /// call, which may wait.
+  /// Makes the ranks agree on what nonblocking calls have left open: their times, and what the model says of them.
+  /// Collective: all ranks are at the same call, which may wait.
   void agree_on_nonblocking();
 
   /// Returns room to describe a call in, reset, with the communicator's part set. The room is kept, so that describing

@@ -237,20 +237,29 @@ bool Decisions::nests(const Asked& asked) const {
 }
 
 /// Puts the choice of the rules to the model: at once, or notes after how many calls.
-void Decisions::ask_model_about(Decision& decision, bool now) const {
+void Decisions::ask_model_about(Decision& decision, Moment moment) {
   const Question question = question_for(decision.asked);
   if (override_of(question.collective).mode != Override::Mode::automatic || !run_model::may_ask(question)) return;
   if (decision.choice.algorithm != nullptr && decision.choice.algorithm->multicasts) return;
-  if (!now && !run_model::asks_at_once(question)) {
+  if (moment == Moment::first_call && !run_model::asks_at_once(question)) {
     decision.calls_until_anew = std::max(calls_before_model, first_calls_of(question).calls);
+    return;
+  }
+  const bool may_wait = decision.asked.waits || moment == Moment::between_calls;
+  const int calls = run_model::asks_at_once(question) ? 1 : calls_before_model;
+  // An order of operations cannot change later.
+  if (!may_wait && question.exact && !computing_pays(question, calls)) {
+    decision.calls_until_anew = calls;
+    decision.unasked = true;
+    note_unasked(decision.asked);
     return;
   }
   Question without = question;
   without.multicasts = false;
   // Without waiting, no rank can tell the others: each computes the answer, which follows from what all know alike.
   const auto& own = world.rules->choose_own(without);
-  const auto answer = decision.asked.waits ? run_model::ask(question, shape_, decision.choice, own, from_first_)
-                                           : run_model::compute(question, shape_, decision.choice, own);
+  const auto answer = may_wait ? run_model::ask(question, shape_, decision.choice, own, from_first_)
+                               : run_model::compute(question, shape_, decision.choice, own);
   if (!answer) return;
   Problem problem{question.collective, 0, question.ranks, 0, question.bytes, question.element_bytes,
                   question.commutative};
@@ -269,13 +278,39 @@ FirstCalls Decisions::first_calls_of(const Question& question) const {
   return first_calls(question, is_for_one_node(question), own_.exists());
 }
 
-Decisions::Decision Decisions::make(const Asked& asked, bool anew) {
+/// Tells whether calls like this one have taken so long that each rank may compute what the model says of them; if not,
+/// notes so many. Ranks that share a core compute one after the other.
+bool Decisions::computing_pays(const Question& q, int calls) {
+  constexpr double computing_s = 0.01;
+  double& so_far_s = unasked_s_[{q.collective, SizeClass::of(q.bytes).least}];
+  if (so_far_s >= computing_s * world.ranks_on_core) return true;
+  const double bits = bits_on_link(q.collective, q.ranks, q.max_ranks_per_node, q.bytes);
+  so_far_s += calls * bits / static_cast<double>(q.link_bits_per_s);
+  return false;
+}
+
+void Decisions::note_unasked(const Asked& asked) {
+  const auto& known = known_[index(asked.collective)];
+  if (const auto found = known.find(asked); found != known.end() && found->second.unasked) return;
+  unasked_.push_back(asked);
+  passed_calls::forget();
+}
+
+void Decisions::ask_model_about_nonblocking() {
+  for (const Asked& asked : std::exchange(unasked_, {})) {
+    auto& known = known_[index(asked.collective)];
+    const auto found = known.find(asked);
+    if (found != known.end() && found->second.unasked) found->second = make(asked, Moment::between_calls);
+  }
+}
+
+Decisions::Decision Decisions::make(const Asked& asked, Moment moment) {
   Question question = question_for(asked);
   Decision fresh;
   fresh.asked = asked;
   question.multicasts = asked.waits;
   // A nonblocking call makes nothing, and a persistent operation, of which ranks agree on nothing, is planned once.
-  const bool may_come_later = !anew && asked.waits && asked.agrees;
+  const bool may_come_later = moment == Moment::first_call && asked.waits && asked.agrees;
   const FirstCalls first = may_come_later ? first_calls_of(question) : FirstCalls{};
   const auto could_be_scheduled = [&] {
     return world.rules->choose(question).algorithm != nullptr ||
@@ -286,9 +321,9 @@ Decisions::Decision Decisions::make(const Asked& asked, bool anew) {
     if (first.calls > 0) fresh.part_of_first = (all_first + first.calls - 1) / first.calls;
   } else {
     fresh.choice = choose(question);
-    ask_model_about(fresh, anew);
+    ask_model_about(fresh, moment);
     encode(fresh);
-    fresh.evidence = evidence_for(fresh);
+    if (!fresh.unasked) fresh.evidence = evidence_for(fresh);
   }
   fresh.text = fresh.choice.to_string();
   if (world.settings.verbose >= 2 && shape_.rank == 0) {
@@ -311,11 +346,11 @@ const Choice& Decisions::decided(const Asked& asked) {
     Decision& decision = found->second;
     const bool first_are_over = decision.part_of_first > 0 && first_ >= all_first;
     if (first_are_over || (decision.calls_until_anew > 0 && --decision.calls_until_anew == 0))
-      decision = make(asked, true);
+      decision = make(asked, Moment::later_call);
     return use(decision);
   }
   if (known.size() >= most_decisions) forget(asked.collective);
-  return use(known.emplace(asked, make(asked, false)).first->second);
+  return use(known.emplace(asked, make(asked, Moment::first_call)).first->second);
 }
 
 const Choice& Decisions::use(Decision& decision) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -84,7 +85,10 @@ class Decisions {
   void note_due(Evidence& evidence);
   /// Returns those that were noted, the same on all ranks, and forgets them.
   [[nodiscard]] std::vector<Evidence*> take_due() { return std::exchange(due_, {}); }
-  [[nodiscard]] bool has_due() const { return !due_.empty(); }
+  /// Tells whether ranks have something to agree on at that chance.
+  [[nodiscard]] bool has_due() const { return !due_.empty() || !unasked_.empty(); }
+  /// Puts the decisions on nonblocking calls to the model that have waited for it. Collective.
+  void ask_model_about_nonblocking();
 
   /// Notes what the last call of each collective used, for antiphon_chosen().
   void note(Collective collective, const std::string& used) { used_[index(collective)] = &used; }
@@ -97,6 +101,7 @@ class Decisions {
     // What each call looks at comes first, so that it is on one or two cache lines.
     int calls_until_anew = 0;  ///< the decision is made anew after so many calls; 0: it stands
     int part_of_first = 0;     ///< of a new communicator's first calls, in `all_first`; 0: a call is not one of these
+    bool unasked = false;      ///< the model is to be asked when ranks may wait, or each computing for itself pays
     /// The ways of this call take turns, if there are any that may.
     Evidence* evidence = nullptr;
     /// These are set if encoding is on trial; `plain` and `plain_text` are those without encoding.
@@ -109,12 +114,17 @@ class Decisions {
     std::optional<ModelAnswer> answer;  ///< nothing if the model was not asked
   };
 
+  /// When a decision is made: at a first call, at one after those that it was to wait for, or while ranks may wait for
+  /// each other between calls.
+  enum class Moment { first_call, later_call, between_calls };
+
   static std::size_t index(Collective collective) { return static_cast<std::size_t>(collective); }
   [[nodiscard]] Question question_for(const Asked& asked) const;
-  /// Makes a decision, or makes it `anew` after the calls that it was to wait for.
-  Decision make(const Asked& asked, bool anew);
+  Decision make(const Asked& asked, Moment moment);
   [[nodiscard]] FirstCalls first_calls_of(const Question& question) const;
-  void ask_model_about(Decision& decision, bool now) const;
+  void ask_model_about(Decision& decision, Moment moment);
+  bool computing_pays(const Question& question, int calls);
+  void note_unasked(const Asked& asked);
   const Choice& decided(const Asked& asked);
   const Choice& use(Decision& decision);
   [[nodiscard]] bool may_take_turns(const Decision& decision) const;
@@ -146,6 +156,9 @@ class Decisions {
   Evidence* timed_ = nullptr;
   const Decision* last_ = nullptr;
   std::vector<Evidence*> due_;
+  std::vector<Asked> unasked_;  ///< whose decisions are `unasked`, or were
+  /// What the links need for the nonblocking calls of each size class about which the model was not asked, in seconds.
+  std::map<std::pair<Collective, std::int64_t>, double> unasked_s_;
 };
 
 }  // namespace antiphon::mpi

@@ -16,6 +16,7 @@
 #include "capi/phases_requests.hpp"
 #include "capi/settings_requests.hpp"
 #include "capi/store_requests.hpp"
+#include "network/processor_quota.hpp"
 #include "schedule/json.hpp"
 
 namespace antiphon {
@@ -239,6 +240,11 @@ Json replay_schedules(const JsonNode& request) {
 
 Json version(const JsonNode&) { return {{"version", ANTIPHON_VERSION}}; }
 
+Json processor_quota(const JsonNode&) {
+  const auto quota = network::ProcessorQuota::of_this_process();
+  return {{"cores", quota ? Json(quota->cores()) : Json()}};
+}
+
 struct Request {
   std::string_view name;
   Json (*handle)(const JsonNode&);
@@ -278,6 +284,7 @@ constexpr std::array requests{
     Request{"store_key", store_key_request},
     Request{"store_profile", store_profile_request},
     Request{"read_learned", read_learned_request},
+    Request{"processor_quota", processor_quota},
 };
 
 Json handle(const JsonNode& request) {

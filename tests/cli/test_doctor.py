@@ -6,10 +6,12 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from control_group import control_group, joining
 
 from antiphon import checks, nodes
 from antiphon.bench import testbed
@@ -122,6 +124,18 @@ def test_what_only_the_lab_needs_is_said(monkeypatch):
     lines = [line for line in machine.checks() if line.status != "ok"]
     assert [(line.group, line.name) for line in lines] == [("lab", "namespaces"), ("lab", "scheduling")]
     assert all(line.hint.startswith("only `antiphon lab` needs it: ") for line in lines)
+
+
+def test_limited_processor_time_is_said():
+    """GIVEN a control group that limits processor time THEN the line of the CPU says how much it allows."""
+    line = "from antiphon.checks import machine; print(machine.cpu().detail)"
+    try:
+        with control_group(0.75) as group:
+            argv = joining(group, [sys.executable, "-c", line])
+            result = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+    except OSError as error:
+        pytest.skip(f"no control group with a limit can be made here: {error.strerror}")
+    assert "processor time of 0.75 cores by a control group" in result.stdout, result.stderr
 
 
 def test_links_are_tried_and_nothing_is_left():

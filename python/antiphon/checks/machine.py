@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from antiphon import core
 from antiphon.checks import Check, check, tried
 from antiphon.lab.network import CONTAINER_HINT
 
@@ -98,7 +99,7 @@ def traffic_control(user: bool) -> Iterator[Check]:
 
 
 def cpu() -> Check:
-    """Checks vector instructions, which reductions and codecs use."""
+    """Checks vector instructions, which reductions and codecs use, and says what limits the processor time."""
     lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     line = next((line for line in lines if line.startswith(("flags", "Features"))), "")
     flags = set(line.partition(":")[2].split())
@@ -106,7 +107,9 @@ def cpu() -> Check:
     found = [name for flag, name in known.items() if flag in flags]
     cores = len(os.sched_getaffinity(0))
     vectors = ", ".join(found) or "no wide vectors (the portable code is used)"
-    return check("CPU", platform.machine(), True, f"{cores} core{'s' * (cores != 1)}, {vectors}")
+    quota = core.processor_quota()
+    limit = "" if quota is None else f", processor time of {quota:.2g} cores by a control group"
+    return check("CPU", platform.machine(), True, f"{cores} core{'s' * (cores != 1)}{limit}, {vectors}")
 
 
 def scheduling() -> Check:

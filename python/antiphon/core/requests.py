@@ -30,6 +30,12 @@ def version() -> str:
     return str(query("version")["version"])
 
 
+def processor_quota() -> float | None:
+    """Returns how many cores' time this process's control groups allow it; None if they set no limit."""
+    cores: float | None = query("processor_quota")["cores"]
+    return cores
+
+
 @functools.lru_cache(maxsize=1)
 def collectives() -> tuple[Collective, ...]:
     """Returns all collectives that Antiphon schedules, in the order of the C++ enumeration."""
