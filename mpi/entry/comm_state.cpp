@@ -188,6 +188,7 @@ PreparedSchedule* CommState::prepared(const Problem& problem, const Choice& choi
     prepared_.erase(std::ranges::min_element(prepared_, {}, &Prepared::last_used));
   }
   if (choice.algorithm->multicasts) use_groups(*fresh);
+  if (world.connects_late) connections_.open(fresh->executor->schedule(), own_comm());
   prepared_.push_back({problem.bytes, problem.root, ++clock_, std::move(fresh)});
   return prepared_.back().schedule.get();
 }

@@ -18,6 +18,7 @@
 #include "entry/compiled_patterns.hpp"
 #include "entry/decisions.hpp"
 #include "entry/device_buffers.hpp"
+#include "entry/first_connections.hpp"
 #include "entry/library_collectives.hpp"
 #include "entry/nonblocking_calls.hpp"
 #include "entry/operation_tags.hpp"
@@ -143,6 +144,9 @@ class CommState {
     return world.some_may_have_devices && devices_.leaves(collective, here, collectives(own_comm()));
   }
 
+  /// Ends what prepared() has begun for a schedule's first run, which is over without an error.
+  void first_run_over() { connections_.finish(); }
+
   /// Returns the communicator of schedules' messages.
   [[nodiscard]] OwnComm& own() { return own_; }
   /// Returns the same for the library's functions. Where there can be none, throws NoMoreCommunicators on all ranks.
@@ -197,6 +201,7 @@ class CommState {
   OwnComm own_;
   bool eligible_;  ///< false if Antiphon must not act
   CommShape shape_;
+  FirstConnections connections_{shape_.node_of_rank};
   Decisions decisions_;
   Problem problem_;
   Staging staging_;

@@ -77,6 +77,7 @@ std::optional<int> run_schedule(const Description& d, const Problem& problem, co
   Workspace workspace(d, prepared->problem, state.staging());
   int rc = workspace.prepare(prepared->executor->scratch_bytes());
   if (rc == MPI_SUCCESS) rc = prepared->executor->run(workspace.binding());
+  if (rc == MPI_SUCCESS) state.first_run_over();
   if (rc == MPI_SUCCESS && choice.algorithm->multicasts) after_multicasts(*prepared, choice, state);
   return end(rc, *prepared->executor, workspace, state);
 }

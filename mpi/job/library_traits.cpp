@@ -35,6 +35,8 @@ bool library_throttles_polling() {
 
 bool library_orders_ids() { return library_name() == "openmpi"; }
 
+bool library_connects_late() { return library_name() == "openmpi"; }
+
 bool library_may_stay_in_finalize() {
   const std::string version = library_version();
   return !library_restarts_requests() && version.find("ch4:ucx") != std::string::npos;

@@ -26,6 +26,10 @@ bool library_throttles_polling();
 /// first: beside one that some ranks have not begun, a rank makes no other.
 bool library_orders_ids();
 
+/// Tells whether two ranks connect only when one first sends to the other, and both must call the library until they
+/// have: Open MPI over TCP.
+bool library_connects_late();
+
 /// Tells whether MPI_Finalize may never return: in MPICH 4.0 over UCX, ranks wait in it for answers of others that look
 /// for messages no more.
 bool library_may_stay_in_finalize();

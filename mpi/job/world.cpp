@@ -202,6 +202,7 @@ void start_world() {
   if (!world.settings.enabled) return;
   world.mpi = library_name();
   world.orders_ids = library_orders_ids();
+  world.connects_late = library_connects_late();
   world.restarts_requests = library_restarts_requests();
   look_at_network(all.cores, rank == 0);
   settle_waiting();

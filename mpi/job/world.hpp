@@ -39,6 +39,7 @@ struct World {
   std::string mpi;                  ///< name of the MPI library, as in Question::mpi
   bool speeds_up_one_node = false;  ///< the rules for one node hold here
   bool orders_ids = false;          ///< see library_orders_ids()
+  bool connects_late = false;       ///< see library_connects_late()
   bool some_have_threads = false;   ///< a rank may call MPI from several threads at once
   bool restarts_requests = true;    ///< the library's persistent requests can be trusted
   network::Network network;         ///< what messages between nodes travel by
