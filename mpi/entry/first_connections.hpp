@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where ranks connect only when one first sends to the other (library_connects_late()), each rank of a chain would begin
-// that when its first piece has come: one connection after the other.
+// Where ranks connect only when one first sends to the other (library_connects_late()), each rank of a chain would
+// begin that when its first piece has come: one connection after the other.
 #pragma once
 
 #include <mpi.h>

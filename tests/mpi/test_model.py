@@ -61,7 +61,7 @@ def test_nonblocking_calls_ask_the_model(native: Mpi, program: Path, run_ranks: 
 def test_nonblocking_calls_use_what_the_first_rank_tells(
     native: Mpi, program: Path, run_ranks: Callable[..., Any]
 ) -> None:
-    """GIVEN nonblocking calls WHEN a blocking one follows THEN the first rank asks the model, and later calls use it."""
+    """GIVEN nonblocking calls WHEN a blocking one follows THEN later calls use what the model then told the first."""
     result = run_ranks(native, RANKS, [program, 5, 0, "nwn"], **NODES)
     assert result.returncode == 0 and "0 wrong" in result.text.splitlines(), result.text
     assert count(result, "iallreduce", by_library=True) == 5
