@@ -56,7 +56,7 @@ none_chosen = $(if $(ARGS),|| test $$? = 5)
 test-python: setup ## Command line, MPI and cluster tests (ARGS="-k name")
 	@.venv/bin/python -m pytest -n $(TEST_JOBS) --dist worksteal -m "not measures" $(ARGS) tests/cli tests/unit tests/mpi tests/lab $(none_chosen)
 	@# These measure, and so run one after the other; where other programs disturbed one, it measures again.
-	@.venv/bin/python -m pytest -m measures --reruns 2 $(ARGS) $$(grep -lr --include='test_*.py' mark.measures tests) $(none_chosen)
+	@.venv/bin/python -m pytest -m measures --reruns 2 --durations=12 --durations-min=4 $(ARGS) $$(grep -lr --include='test_*.py' mark.measures tests) $(none_chosen)
 
 sanitize: setup ## The core's unit tests under the address and undefined-behaviour sanitizers, those with threads under the thread sanitizer
 	@$(MAKE) --no-print-directory -j $(JOBS) sanitize-asan sanitize-tsan
