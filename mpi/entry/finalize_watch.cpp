@@ -26,8 +26,6 @@ namespace {
 
 constexpr int timeout_exit_code = 124;  // coreutils' timeout uses the same code
 constexpr std::chrono::seconds abort_takes_at_most{2};
-/// Hydra drops what it has not read yet once a rank asks it to abort.
-constexpr std::chrono::milliseconds launcher_reads_within{300};
 
 std::atomic<bool> has_returned{false};
 std::atomic<bool> is_connected{false};
@@ -46,7 +44,7 @@ void end_run(std::int64_t limit_s, bool known) {
        " s, and all ranks have come to it: the run is ended with exit code " + std::to_string(timeout_exit_code) +
        (known ? "; hint: MPICH 4.0 is known for this over UCX: use a newer one, or Open MPI"
               : "; hint: ANTIPHON_FINALIZE_SECONDS=0 waits for ever"));
-  std::this_thread::sleep_for(launcher_reads_within);
+  let_launcher_read();
   std::thread([] { PMPI_Abort(MPI_COMM_WORLD, timeout_exit_code); }).detach();
   std::this_thread::sleep_for(abort_takes_at_most);
   _exit(timeout_exit_code);

@@ -117,6 +117,13 @@ int end_in_finalize(MPI_Comm, int, void*, void*) {
   return MPI_SUCCESS;
 }
 
+/// Ends the run: other ranks may wait for this one, or count on what it does from here on. warn() takes memory.
+void end_without_memory() {
+  std::fputs("antiphon: a rank has no memory left at its start; the run ends\n", stderr);
+  let_launcher_read();
+  PMPI_Abort(MPI_COMM_WORLD, 1);
+}
+
 bool ends_in_finalize = false;
 
 }  // namespace
@@ -166,9 +173,7 @@ void after_init() {
     start_early_comms();
     world.active = true;
   } catch (const std::bad_alloc&) {
-    // Other ranks may wait for this one, or count on what it does from here on. warn() takes memory.
-    std::fputs("antiphon: a rank has no memory left at its start; the run ends\n", stderr);
-    PMPI_Abort(MPI_COMM_WORLD, 1);
+    end_without_memory();
   } catch (const std::exception& e) {
     warn(std::string("not active: ") + e.what());
   }

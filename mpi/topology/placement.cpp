@@ -4,11 +4,9 @@
 #include <mpi.h>
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "job/host_names.hpp"
@@ -98,8 +96,7 @@ void check_placement() {
   warn("the placement was not honoured: " + wrong +
        "; hint: `antiphon run --placement FILE --dry-run` shows what the launcher is told");
   if (!world.settings.placement_strict) return;
-  // MPICH's launcher drops lines that it has not read yet when a rank aborts.
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  let_launcher_read();
   PMPI_Abort(MPI_COMM_WORLD, 3);
 }
 
