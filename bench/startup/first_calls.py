@@ -30,7 +30,7 @@ PROGRAM = (
     + """
 kind, count, calls = sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 mpi.MPI_Init(None, None)
-size, request = ctypes.c_int(), ctypes.c_void_p()
+size, request, status = ctypes.c_int(), ctypes.c_void_p(), ctypes.create_string_buffer(64)
 mpi.MPI_Comm_size(world, ctypes.byref(size))
 one, all = (ctypes.create_string_buffer(count * size.value) for _ in range(2))
 maximum = named("ompi_mpi_op_max") if sys.argv[1] == "openmpi" else ctypes.c_int(0x58000001)
@@ -49,7 +49,7 @@ for call in range(calls):
     began = time.perf_counter()
     if kind.startswith("I"):
         getattr(mpi, "MPI_" + kind)(*form, ctypes.byref(request))
-        mpi.MPI_Wait(ctypes.byref(request), None)
+        mpi.MPI_Wait(ctypes.byref(request), status)
     else:
         getattr(mpi, "MPI_" + kind)(*form)
     times.append(time.perf_counter() - began)
