@@ -10,15 +10,14 @@ medians over launches of the slowest rank's first call, and of the median of its
 
 from __future__ import annotations
 
-import argparse
 import json
 import statistics
 import sys
 import tempfile
-from pathlib import Path
 from typing import Any
 
 from handles import HANDLES
+from options import parser
 
 from antiphon.lab import Lab, load_cluster
 from antiphon.mpi import Mpi, by_name, launch
@@ -83,14 +82,7 @@ def measure(lab: Lab, mpi: Mpi, way: str, kind: str) -> list[float]:
 
 def main() -> None:
     """Measures both ways by turns and prints a table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--mpi", default="openmpi,mpich")
-    parser.add_argument("--cluster", default="ethernet-16")
-    parser.add_argument("--nodes", type=int, help="so many of its nodes, or more")
-    parser.add_argument("--ranks-per-node", type=int)
-    parser.add_argument("--launches", type=int, default=6, help="of each kind (default: 6)")
-    parser.add_argument("--json", type=Path, metavar="FILE")
-    args = parser.parse_args()
+    args = parser(__doc__, launches=6).parse_args()
     spec = load_cluster(args.cluster).with_options(nodes=args.nodes, ranks_per_node=args.ranks_per_node)
     samples: dict[str, dict[str, dict[str, list[Any]]]] = {}
     for name in args.mpi.split(","):

@@ -11,7 +11,6 @@ and after one call each of four collectives. Needs an idle machine.
 
 from __future__ import annotations
 
-import argparse
 import json
 import statistics
 import sys
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from handles import HANDLES
+from options import parser
 
 from antiphon.lab import Lab, load_cluster
 from antiphon.mpi import Mpi, by_name, launch
@@ -67,14 +67,7 @@ def measure(lab: Lab, mpi: Mpi, way: str, known: Path) -> dict[str, float]:
 
 def main() -> None:
     """Measures all ways by turns and prints a table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--mpi", default="openmpi,mpich")
-    parser.add_argument("--cluster", default="ethernet-16")
-    parser.add_argument("--nodes", type=int, help="so many of its nodes, or more")
-    parser.add_argument("--ranks-per-node", type=int)
-    parser.add_argument("--launches", type=int, default=10, help="of each kind (default: 10)")
-    parser.add_argument("--json", type=Path, metavar="FILE")
-    args = parser.parse_args()
+    args = parser(__doc__, launches=10).parse_args()
     spec = load_cluster(args.cluster).with_options(nodes=args.nodes, ranks_per_node=args.ranks_per_node)
     samples: dict[str, dict[str, list[Any]]] = {}
     for name in args.mpi.split(","):
