@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from control_group import control_group
 
 from antiphon.mpi import launch
 
@@ -111,6 +112,20 @@ def made_once(shared_folder: Path) -> Callable[[str, Callable[[Path], object]], 
         return folder
 
     return made
+
+
+@pytest.fixture
+def limited_group() -> Iterator[Callable[[float], Path]]:
+    """Makes a control group that may use so many cores, for the test's time; skips where none can be made."""
+    with contextlib.ExitStack() as groups:
+
+        def made(cores: float) -> Path:
+            try:
+                return groups.enter_context(control_group(cores))
+            except OSError as error:
+                pytest.skip(f"no control group with a limit can be made here: {error.strerror}")
+
+        yield made
 
 
 @pytest.fixture(scope="session")

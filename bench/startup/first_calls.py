@@ -12,15 +12,14 @@ from __future__ import annotations
 
 import json
 import statistics
-import sys
 import tempfile
 from typing import Any
 
 from handles import HANDLES
-from options import parser
+from launches import parser, rows_of_ranks
 
 from antiphon.lab import Lab, load_cluster
-from antiphon.mpi import Mpi, by_name, launch
+from antiphon.mpi import Mpi, by_name
 
 CALLS = 6
 #: Each rank prints the times of its calls.
@@ -63,20 +62,9 @@ WAYS = ("without", "with")
 
 def measure(lab: Lab, mpi: Mpi, way: str, kind: str) -> list[float]:
     """Launches once; returns the slowest rank's time of each call."""
-    rows: list[list[float]] = []
-
-    def listen(line: str) -> None:
-        if line.startswith("["):
-            rows.append(json.loads(line))
-
-    name, count = kind.split(":")
-    argv = [sys.executable, "-I", "-S", "-c", PROGRAM, mpi.family, name, count, str(CALLS)]
-    preload = [] if way == "without" else [launch.preload_object(mpi.abi)]
+    words = (*kind.split(":"), CALLS)
     with tempfile.TemporaryDirectory() as unknown:
-        env, objects = {"XDG_CACHE_HOME": unknown}, [*preload, mpi.libmpi]
-        lab.mpirun(mpi, lab.spec.ranks, argv, env=env, preload=objects, map_by="slot", on_stdout=listen).check()
-    if len(rows) != lab.spec.ranks:
-        raise SystemExit(f"{len(rows)} of {lab.spec.ranks} ranks said how long they took")
+        rows = rows_of_ranks(lab, mpi, PROGRAM, words, preloaded=way == "with", cache=unknown)
     return [max(times) for times in zip(*rows, strict=True)]
 
 

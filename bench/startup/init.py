@@ -13,16 +13,15 @@ from __future__ import annotations
 
 import json
 import statistics
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from handles import HANDLES
-from options import parser
+from launches import parser, rows_of_ranks
 
 from antiphon.lab import Lab, load_cluster
-from antiphon.mpi import Mpi, by_name, launch
+from antiphon.mpi import Mpi, by_name
 
 #: Each rank prints the time of its MPI_Init and its largest memory.
 PROGRAM = (
@@ -48,20 +47,9 @@ WAYS = ("without", "unknown nodes", "known nodes")
 
 def measure(lab: Lab, mpi: Mpi, way: str, known: Path) -> dict[str, float]:
     """Launches once; returns the slowest rank's time and the largest rank's memory."""
-    rows: list[dict[str, float]] = []
-
-    def listen(line: str) -> None:
-        if line.startswith("{"):
-            rows.append(json.loads(line))
-
-    argv = [sys.executable, "-I", "-S", "-c", PROGRAM, mpi.family]
-    preload = [] if way == "without" else [launch.preload_object(mpi.abi)]
     with tempfile.TemporaryDirectory() as unknown:
-        env = {"XDG_CACHE_HOME": unknown if way == "unknown nodes" else str(known)}
-        objects = [*preload, mpi.libmpi]
-        lab.mpirun(mpi, lab.spec.ranks, argv, env=env, preload=objects, map_by="slot", on_stdout=listen).check()
-    if len(rows) != lab.spec.ranks:
-        raise SystemExit(f"{len(rows)} of {lab.spec.ranks} ranks said how long they took")
+        cache = unknown if way == "unknown nodes" else known
+        rows = rows_of_ranks(lab, mpi, PROGRAM, (), preloaded=way != "without", cache=cache)
     return {key: max(row[key] for row in rows) for key in ("init_s", "peak_kib")}
 
 

@@ -201,7 +201,7 @@ class CommState {
   OwnComm own_;
   bool eligible_;  ///< false if Antiphon must not act
   CommShape shape_;
-  FirstConnections connections_{shape_.node_of_rank};
+  FirstConnections connections_{shape_};
   Decisions decisions_;
   Problem problem_;
   Staging staging_;

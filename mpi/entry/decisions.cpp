@@ -241,12 +241,13 @@ void Decisions::ask_model_about(Decision& decision, Moment moment) {
   const Question question = question_for(decision.asked);
   if (override_of(question.collective).mode != Override::Mode::automatic || !run_model::may_ask(question)) return;
   if (decision.choice.algorithm != nullptr && decision.choice.algorithm->multicasts) return;
-  if (moment == Moment::first_call && !run_model::asks_at_once(question)) {
+  const bool at_once = run_model::asks_at_once(question);
+  if (moment == Moment::first_call && !at_once) {
     decision.calls_until_anew = std::max(calls_before_model, first_calls_of(question).calls);
     return;
   }
   const bool may_wait = decision.asked.waits || moment == Moment::between_calls;
-  const int calls = run_model::asks_at_once(question) ? 1 : calls_before_model;
+  const int calls = at_once ? 1 : calls_before_model;
   // An order of operations cannot change later.
   if (!may_wait && question.exact && !computing_pays(question, calls)) {
     decision.calls_until_anew = calls;
@@ -289,6 +290,7 @@ bool Decisions::computing_pays(const Question& q, int calls) {
   return false;
 }
 
+/// Notes a decision for ask_model_about_nonblocking(), unless it is made anew and was noted before.
 void Decisions::note_unasked(const Asked& asked) {
   const auto& known = known_[index(asked.collective)];
   if (const auto found = known.find(asked); found != known.end() && found->second.unasked) return;

@@ -12,14 +12,18 @@ constexpr int connecting_tag = 30020;
 
 }  // namespace
 
+/// Gives up what a schedule that failed has left.
+FirstConnections::~FirstConnections() {
+  for (MPI_Request& request : under_way_) PMPI_Request_free(&request);
+}
+
 void FirstConnections::open(const Schedule& schedule, MPI_Comm own) {
-  int rank = 0;
-  PMPI_Comm_rank(own, &rank);
+  const std::vector<int>& nodes = shape_.node_of_rank;
   for (const Op& op : schedule.ops()) {
     const bool sends = op.kind == OpKind::send;
     // A multicast's sender has no message for each receiver.
     if ((!sends && op.kind != OpKind::recv) || op.group >= 0) continue;
-    if (node_of_rank_[at(op.peer)] == node_of_rank_[at(rank)]) continue;
+    if (nodes[at(op.peer)] == nodes[at(shape_.rank)]) continue;
     auto known = (sends ? sent_to_ : received_from_)[at(op.peer)];
     if (known) continue;
     known = true;
@@ -33,12 +37,6 @@ void FirstConnections::open(const Schedule& schedule, MPI_Comm own) {
 void FirstConnections::finish() {
   if (under_way_.empty()) return;
   PMPI_Waitall(static_cast<int>(under_way_.size()), under_way_.data(), MPI_STATUSES_IGNORE);
-  under_way_.clear();
-}
-
-/// Gives up what a schedule that failed has left.
-void FirstConnections::end() {
-  for (MPI_Request& request : under_way_) PMPI_Request_free(&request);
   under_way_.clear();
 }
 

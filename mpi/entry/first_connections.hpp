@@ -8,16 +8,17 @@
 #include <vector>
 
 #include "antiphon/schedule.hpp"
+#include "entry/comm_shape.hpp"
 
 namespace antiphon::mpi {
 
 /// Opens the connections that a communicator's schedules need, all of a schedule at once, by empty messages.
 class FirstConnections {
  public:
-  /// `node_of_rank` must outlive it.
-  explicit FirstConnections(const std::vector<int>& node_of_rank)
-      : node_of_rank_(node_of_rank), sent_to_(node_of_rank.size()), received_from_(node_of_rank.size()) {}
-  ~FirstConnections() { end(); }
+  /// The shape must outlive it.
+  explicit FirstConnections(const CommShape& shape)
+      : shape_(shape), sent_to_(shape.node_of_rank.size()), received_from_(shape.node_of_rank.size()) {}
+  ~FirstConnections();
   FirstConnections(const FirstConnections&) = delete;
   FirstConnections& operator=(const FirstConnections&) = delete;
 
@@ -28,9 +29,7 @@ class FirstConnections {
   void finish();
 
  private:
-  void end();
-
-  const std::vector<int>& node_of_rank_;
+  const CommShape& shape_;
   std::vector<bool> sent_to_, received_from_;
   std::vector<MPI_Request> under_way_;
 };

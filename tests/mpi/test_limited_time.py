@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from control_group import control_group, joining
+from control_group import joining
 from test_nonblocking import has_hook
 
 from antiphon.mpi import Mpi
@@ -21,13 +21,9 @@ TWO_NODES = {"ANTIPHON_NODES": "a,b", "ANTIPHON_LINK_BITS_PER_S": "100000000"}
 
 
 @pytest.fixture
-def group() -> Iterator[Path]:
+def group(limited_group: Callable[[float], Path]) -> Path:
     """Returns a control group that may use a part of a core."""
-    try:
-        with control_group(CORES) as made:
-            yield made
-    except OSError as error:
-        pytest.skip(f"no control group with a limit can be made here: {error.strerror}")
+    return limited_group(CORES)
 
 
 @pytest.mark.parametrize("form", ["recv", "allreduce"])
